@@ -1,20 +1,20 @@
 -- Jobs on MySQL and MariaDB. The rules of hold.sql and waiter.sql; the contract:
 -- src/store/job_store.hpp.
 --
--- What claims or ends jobs is a transaction inside one packet. Neither server gives back what an
--- UPDATE has changed: so the ids of what is locked go into a variable, as a list in JSON. By such a
--- list later statements of the packet find exactly these rows, by primary key; it is joined from
--- the list on, which leaves the planner no choice. (On both, also for DELETE; an IN of a few keys
--- reads all of a small table, and locks it.) Lists of our own come as a parameter.
--- In what may run on a connection that was lent, {utc} stands for {now}.
+-- A claim, or the end of jobs, is a transaction inside one packet. Neither server gives back the
+-- rows that an UPDATE has changed: so the ids of locked rows go into a variable, as a list in JSON.
+-- By such a list later statements of the packet find exactly these rows, by primary key; the join
+-- begins with the list, which leaves the planner no choice. (On both, also for DELETE; an IN of a
+-- few keys reads all of a small table, and locks it.) Lists of our own come as a parameter.
+-- In statements that may run on a connection that was lent, {utc} stands for {now}.
 
--- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
+-- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit
 
 -- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
--- end of their type stay there, where the sum would fail and with it each claim of the queue.
+-- end of their type stay there: the sum would fail, and with it each claim of the queue.
 -- word: take
 j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
     j.attempts = LEAST(j.attempts, 2147483646) + 1, j.rescues = LEAST(j.rescues, 2147483646),
@@ -23,10 +23,9 @@ j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
 
 -- ---- enqueuing
 
--- The text of an insert: this, a row for each job, and what answers with the ids: of all on
--- MariaDB, on MySQL the first of them and how far the next is from it. Of a list of rows, none of
--- which asks for what is there already, the numbers follow each other at any
--- innodb_autoinc_lock_mode.
+-- The text of an insert: this, a row for each job, and the part that answers with the ids: all on
+-- MariaDB, on MySQL the first and its distance from the next. The numbers of a list of rows without
+-- a key that is there already follow each other at any innodb_autoinc_lock_mode.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -54,8 +53,8 @@ RETURNING id
 ($1, $2, 1, $4, {utc}, {utc} + $14, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- $1 queue, $2 ordering key, $3 number, $4 how many jobs of a key may run at a time, as the caller
--- believes: a part of a UNION ALL. How many stand there, as far as they matter; what $4 is; and
--- the time. Reads: $4 rows, and what is not due before them.
+-- believes: a part of a UNION ALL. Answers how many jobs stand there, as far as they matter; what
+-- $4 is; and the time. Reads: $4 rows, and what is not due before them.
 -- name: ahead
 SELECT $3, (SELECT COUNT(*) FROM (
                SELECT 1 FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
@@ -63,14 +62,14 @@ SELECT $3, (SELECT COUNT(*) FROM (
        COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1),
        {utc}
 
--- $1 queue, {keys}: unique keys from $2 on. Which of them are taken: a plain read, so that nothing
--- stays locked in the caller's transaction.
+-- $1 queue, {keys}: unique keys from $2 on. The taken ones: by a plain read, so that nothing stays
+-- locked in the caller's transaction.
 -- name: taken
 SELECT unique_slot FROM {prefix}job FORCE INDEX ({bare}job_unique)
 WHERE queue = $1 AND unique_slot IN ({keys});
 
 -- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row. The
--- second where a plain read may be of what was long ago; it keeps the row locked, as the insert
+-- second is for where a plain read may see an old snapshot; it keeps the row locked, as the insert
 -- that was refused has done already.
 -- name: find_unique
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
@@ -80,10 +79,10 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
 -- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. One that runs stays as it is, and is not locked: its worker would wait for the caller to
+-- ended. A running job stays as it is, and is not locked: its worker would wait for the caller to
 -- commit; then no row is answered. The first finds the row by a plain read, and changes it by
--- primary key, since who ends a job locks it in this order; the second where a plain read may be of
--- what was long ago. Assignments run from left to right: `state` asks for the due time that was.
+-- primary key, since the end of a job locks in this order; the second is for where a plain read may
+-- see an old snapshot. Assignments run from left to right: `state` asks for the old due time.
 -- `enqueued_at` always changes, so that the row counts as changed with and
 -- without CLIENT_FOUND_ROWS.
 -- word: new_due
@@ -111,9 +110,9 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 -- ---- claiming
 
 -- Takes the parameters of `claim`. Plain reads of the session and the queue; then the first rows
--- that nobody else has locked. Of one kind or all no more than $2 are locked: the LIMIT of a
--- derived table is carried out by itself. Where one has an ordering key the claim is made in turn:
--- those behind it would go before it.
+-- that nobody else has locked. With one kind, or all, no more than $2 are locked: the LIMIT of a
+-- derived table is carried out by itself. Where a job has an ordering key the claim is made in
+-- turn: here jobs behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
@@ -129,8 +128,8 @@ FROM ({first_ones}) d;
 UPDATE {listed} SET {take} WHERE j.state = 2
 
 -- $1 queue, $2 how many, $3 session, $6 node_info; {first_ones}: `first_of_all`, or
--- `first_of_kinds`. The rows are read while the transaction is open. The first columns: how the
--- session and the queue stand, and how many keys were met.
+-- `first_of_kinds`. The rows are read while the transaction is open. The first columns: the state
+-- of the session and the queue, and how many keys were met.
 -- name: claim
 START TRANSACTION;
 {pick};
@@ -139,9 +138,9 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- The first jobs of a queue that are available, as many as {most} says: of all kinds, or of some,
--- by a part for each. A part locks so many of its kind, around what others have locked. Of several
--- kinds more are locked than claimed, until this commits. What is of other kinds is neither read
+-- The first available jobs of a queue, as many as {most} says: of all kinds, or of some, by a part
+-- for each. A part locks so many of its kind, around rows that others have locked. With several
+-- kinds more rows are locked than claimed, until this commits. Jobs of other kinds are neither read
 -- nor locked.
 -- name: first_of_all
 SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
@@ -151,7 +150,7 @@ SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
 -- name: first_of_kinds
 SELECT k.id, k.ordering_key FROM ({parts}) k ORDER BY k.priority, k.id LIMIT {most}
 
--- {kind}: one of them.
+-- {kind}: one of the kinds.
 -- name: first_of_kind
 SELECT * FROM (
         SELECT p.id, p.priority, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_kind)
@@ -167,15 +166,15 @@ INSERT INTO {prefix}queue (name) VALUES ($1);
 -- time, as the caller believes, and {skipped} one less. For queues with limits or keys.
 --
 -- 1. The session, a plain read.
--- 2. The queue's row: waits for who claims in turn at this moment. Each statement from here on has
---    a snapshot in which all who had it before have claimed.
--- 3. How many there is room for; what runs counts, dead or alive. Nothing where the caller was
+-- 2. The queue's row: waits for a claim in turn that is under way. Each statement from here on has
+--    a snapshot with the claims of all that had the row before.
+-- 3. The room for jobs; running jobs count, also those of dead sessions. None where the caller was
 --    mistaken. In floating point, since the product may be beyond 63 bits.
 -- 4. The window: the first rows of job_order.
--- 5. Which of them may start by their key: where fewer than may run at a time stand before it, or
---    run behind it (it was scheduled, and has come due later). What runs is one table, read once.
--- 6. Those are claimed; the others of the window are blocked, so that they are in nobody's way from
---    then on. The queue's row changes with each claim.
+-- 5. A job may start by its key where fewer than may run at a time stand before it, or run behind
+--    it (it was scheduled, and has come due later). The running jobs are one table, read once.
+-- 6. Those are claimed; the others of the window are blocked, so that they are in no claim's way
+--    from then on. The queue's row changes with each claim.
 -- Reads: what runs in the queue, and some rows for each of the window.
 -- name: claim_in_turn
 START TRANSACTION;
@@ -236,7 +235,7 @@ SELECT @leasehold_live, @leasehold_there, @leasehold_per_key, @leasehold_keyed, 
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- ---- what becomes of running jobs
+-- ---- ends of running jobs
 
 -- The job rows j of a list of claims, @leasehold_ends: ids and tokens.
 -- word: held
@@ -249,9 +248,9 @@ j.token = a.asked_token AND j.state = 3
 -- $1 session, $2 list of ids and tokens, of this and of `finish`; a part of a transaction, which
 -- may be the caller's.
 --
--- What completes jobs without a result, an ordering key or a history: their rows go. Waits for who
--- has a row at this moment; what is locked stays as it is, and what did not stand will never. The
--- rows are the answer, being the only ones that are given.
+-- Completes jobs without a result, an ordering key or a history: their rows go. Waits for locks on
+-- the rows; locked rows stay as they are, and a claim that did not stand never will. The rows are
+-- the answer, being the only ones that are given.
 -- Reads: 2 rows for each.
 -- name: complete
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
@@ -259,13 +258,13 @@ SELECT j.id FROM {held}
 WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL {update_listed};
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL;
 
--- $1 session, $2 id, $3 token. The same of one.
+-- $1 session, $2 id, $3 token. The same for one job.
 -- name: complete_one
 DELETE FROM {prefix}job
 WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3 AND ordering_key IS NULL;
 
--- `complete` and `claim` in one commit: the parameters of `claim`, $4 the list, $5 how many those
--- are. Behind the columns of `claim`: how many have ended, and who, where that is not all.
+-- `complete` and `claim` in one commit: the parameters of `claim`, $4 the list, $5 its length.
+-- Behind the columns of `claim`: how many jobs have ended, and which, where that is not all.
 -- name: complete_and_claim
 START TRANSACTION;
 SELECT CONVERT($4 USING utf8mb4) INTO @leasehold_ends;
@@ -278,8 +277,8 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- The same with what is to become of each: step, delay, words in hexadecimal digits, how long a row
--- is kept that ends by this step in microseconds, or -1, and the same where it is cancelled.
+-- The same with the end of each: step, delay, words in hexadecimal digits, the microseconds that a
+-- row is kept that ends by this step, or -1, and the same where the job is cancelled.
 -- word: ends
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
         asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', step BIGINT PATH '$[2]',
@@ -299,12 +298,12 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 
 -- $2 list as {ends}. A part of a transaction.
 --
--- 1. Locks them, as `complete`; the answer, with the state of each from now on.
--- 2. Of each ordering key as many of the first blocked ones as are not in their way any more. What
---    it misses, since it was blocked after this snapshot, `unblock` finds.
--- 3. What ends goes to the history. 4. What goes on does not run any more; an attempt that did not
---    fail is not counted. `attempts` comes last, since the others ask for it.
--- 5. What still runs has ended.
+-- 1. Locks the rows, as `complete`; the answer, with the state of each from now on.
+-- 2. For each ordering key as many of the first blocked jobs as are not in their way any more.
+--    `unblock` finds those that it misses, since they were blocked after this snapshot.
+-- 3. Ended jobs go to the history. 4. Jobs that go on do not run any more; an attempt counts only
+--    where it failed. `attempts` comes last, since the others ask for it.
+-- 5. Rows that still run are of ended jobs.
 -- Reads: 8 rows for each.
 -- name: finish
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;

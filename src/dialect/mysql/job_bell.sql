@@ -1,5 +1,5 @@
--- Where workers hear of new jobs, on MySQL and MariaDB. How these statements are written: hold.sql;
--- the contract: src/store/job_bell_store.hpp.
+-- The bells of workers, on MySQL and MariaDB. The rules of hold.sql; the contract:
+-- src/store/job_bell_store.hpp.
 
 -- $1 queue, $2 bell, $3 session, $4 address. Reads: 1 row.
 -- name: add
@@ -10,7 +10,7 @@ ON DUPLICATE KEY UPDATE session_id = $3, address = $4;
 -- name: remove
 DELETE FROM {prefix}job_bell WHERE queue = $1 AND bell = $2;
 
--- $1 queue, $2 bell, $3 how many: those from that bell on, whose sessions live. Reads: a session
+-- $1 queue, $2 bell, $3 how many: the bells from that one on whose sessions live. Reads: a session
 -- for each, and those of the dead before them until they are pruned.
 -- name: list_from
 SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
@@ -18,7 +18,7 @@ SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
  ORDER BY b.bell LIMIT $3;
 
--- The same, of those before that bell.
+-- The same for the bells before that one.
 -- name: list_until
 SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
  WHERE b.queue = $1 AND b.bell < $2

@@ -8,13 +8,13 @@
 namespace leasehold::mysql_dialect {
 namespace {
 
-// Not so where the id that was drawn is there already: no other try would get on.
+// False where the id that was drawn is there already: another try would get no further.
 bool is_of_unique_key(const error& failure) {
     return failure.native_code() == duplicate_key_code &&
            !failure.server_message().ends_with("PRIMARY'");
 }
 
-// What is stored of a job that asks for a due time: microseconds since 1970.
+// The due time that a job asks for, as it is stored: microseconds since 1970.
 std::int64_t run_at_of(const schedule::instant& when) {
     return std::max(std::int64_t{0}, std::int64_t{when.time_since_epoch().count()});
 }
@@ -28,7 +28,7 @@ bool reads_newest(connection& on) {
 
 // An insert that is refused keeps a lock on the row that has the key, and on the gap before it,
 // until the transaction ends: so long the worker that runs that job could not end it. So in a
-// transaction it is asked before, by a plain read.
+// transaction a plain read looks for the keys first.
 std::vector<std::optional<job_id>> job_inserts::insert(
     connection& on, const std::string& queue, std::span<const new_job> what
 ) {
@@ -37,7 +37,7 @@ std::vector<std::optional<job_id>> job_inserts::insert(
     const std::vector<bool> blocked = are_blocked(on, queue, what);
     const std::set<std::string> taken =
         is_inside ? taken_of(on, queue, what) : std::set<std::string>{};
-    // Where the plain read may be of what was long ago the inserts are asked themselves.
+    // Where the plain read may see an old snapshot, only the inserts themselves tell.
     const bool is_trusted = taken.empty() || is_read_newest || reads_newest(on);
     places wanted;
     bool has_keys = false;
@@ -57,7 +57,7 @@ std::vector<std::optional<job_id>> job_inserts::insert(
             if (!has_keys || !is_of_unique_key(failure)) throw;
         }
     }
-    // Somebody has one of the keys. One by one, in their order.
+    // One of the keys is taken. Inserts the jobs one by one, in their order.
     for (const std::size_t at : wanted) {
         try {
             ids[at] = insert_all(on, queue, what, blocked, {at}).front();
@@ -99,8 +99,8 @@ std::vector<bool> job_inserts::are_blocked(
         if (each.ordering_key.empty()) continue;
         std::int64_t& of_key = before[each.ordering_key];
         blocked[at] = of_key >= per_key;
-        // One that is not due holds nobody back. One with a unique key may be refused, and then
-        // nobody would free those behind it; a claim blocks what is available too early.
+        // A job that is not due holds no other back. One with a unique key may be refused, and then
+        // nobody would free those behind it; a claim blocks a job that is available too early.
         const bool is_early =
             each.delay.count() > 0 || (each.run_at && run_at_of(*each.run_at) > now);
         if (!is_early && each.unique_key.empty()) ++of_key;
@@ -128,7 +128,7 @@ job_inserts::ahead job_inserts::ahead_of(
         const result found = on.execute(text, as_bytes(values));
         const std::int64_t is = found.rows.at(0).integer(2);
         if (is != seen.running_per_key_max) {
-            // Too few were counted, or more than matter: once more, by what it is.
+            // Too few were counted, or more than matter: count again by the true number.
             seen.running_per_key_max = is;
             queues_.note(queue, seen);
             first = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// How MySQL and MariaDB insert jobs. The statements: job.sql.
+// Inserts jobs on MySQL and MariaDB. The statements: job.sql.
 #include <map>
 #include <optional>
 #include <set>
@@ -18,8 +18,8 @@ class sql_dialect;
 
 namespace leasehold::mysql_dialect {
 
-// Whether a plain read sees what was committed before it. A transaction of the caller's may be at
-// another level, and see what was there when it began.
+// True where a plain read sees everything that was committed before it. A transaction of the
+// caller's may be at another level, and see the state at its beginning.
 bool reads_newest(connection& on);
 
 class job_inserts {
@@ -31,8 +31,8 @@ public:
     )
         : how_(how), texts_(texts), queues_(queues) {}
 
-    // Those of a list of which no two have the same unique key. The id of each; nothing where its
-    // key was there.
+    // Inserts a list of jobs of which no two have the same unique key. Answers the id of each;
+    // nothing where its key was there.
     std::vector<std::optional<job_id>> insert(
         connection& on, const std::string& queue, std::span<const new_job> what
     );

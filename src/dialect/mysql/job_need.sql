@@ -1,13 +1,13 @@
--- Jobs that wait for others, on MySQL and MariaDB. How these statements are written: hold.sql; the
--- contract: src/store/job_need_store.hpp.
+-- Jobs that wait for others, on MySQL and MariaDB. The rules of hold.sql; the contract:
+-- src/store/job_need_store.hpp.
 
--- {rows}: of who waits, for whom, and what it wants. Reads: nothing.
+-- {rows}: the job that waits, the job that it needs, and what it wants. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
--- {ids} of jobs, $1 how many. One snapshot: those of them that have ended, and who waits for
--- them; what became of each, null where nothing is kept of it. The limit of the derived table keeps
--- it one: it decides before a row of those who wait is read.
+-- {ids} of jobs, $1 how many. One snapshot: the needs for those of them that have ended, and what
+-- became of each, null where nothing is kept of it. Its limit keeps the derived table from being
+-- merged: it decides before the row of a need is read.
 -- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
 -- that waits for one that has ended; of those that wait for one that has not, none.
 -- name: over
@@ -19,8 +19,8 @@ SELECT n.job_id, n.needs_id, n.wants,
   STRAIGHT_JOIN {prefix}job_need n FORCE INDEX ({bare}job_need_needs) ON n.needs_id = e.id
  LIMIT $1;
 
--- $1 who is waited for, $2 who waits: of the last row that was looked at; $3 how many behind it
--- are. The same of them, and whether the one that is waited for has not ended.
+-- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
+-- The same of those, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
@@ -30,33 +30,33 @@ SELECT n.job_id, n.needs_id, n.wants,
          ORDER BY needs_id, job_id LIMIT $3) n
  ORDER BY n.needs_id, n.job_id;
 
--- $1 who waits, {ids} for whom: these, and no others, which may have come since. By the primary
--- key. Reads: 1 row for each.
+-- $1 waiting job, {ids} of needed ones: deletes these, and no others, which may have come since. By
+-- the primary key. Reads: 1 row for each.
 -- name: forget_of
 DELETE FROM {prefix}job_need WHERE job_id = $1 AND needs_id IN ({ids});
 
--- $1 for whom, {ids} who waits. Index: job_need_needs.
+-- $1 needed job, {ids} of waiting ones. Index: job_need_needs.
 -- name: forget_for
 DELETE FROM {prefix}job_need WHERE needs_id = $1 AND job_id IN ({ids});
 
--- {ids} of jobs. Those that wait, around what somebody has locked. Reads: 1 row for each.
+-- {ids} of jobs. Locks those that wait, around locked ones. Reads: 1 row for each.
 -- name: lock_unlocked
 SELECT j.id FROM JSON_TABLE('[{ids}]', '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 WHERE j.due_at = {never} {update_listed} SKIP LOCKED;
 
--- {ids} of jobs that waited. Those that wait for nobody any more are available. Indexes: job_pkey,
+-- {ids} of jobs that waited. Makes those available that need none any more. Indexes: job_pkey,
 -- job_need_pkey. Reads: 2 rows for each.
 -- name: free
 UPDATE {prefix}job j SET j.due_at = NULL, j.state = 2
  WHERE j.id IN ({ids}) AND j.due_at = {never}
    AND NOT EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id);
 
--- {ids}: in which queues these are available.
+-- {ids} of jobs. The queues of those that are available.
 -- name: queues_of
 SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id IN ({ids}) AND j.state = 2;
 
--- $1 queue, $2 the job behind which is looked, $3 how many are. Whether each waits for somebody.
+-- $1 queue, $2 the job behind which it looks, $3 at how many. Says whether each needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
 SELECT j.id,
@@ -66,11 +66,11 @@ SELECT j.id,
          ORDER BY queue, due_at, id LIMIT $3) j
  ORDER BY j.id;
 
--- $1 id. Whether it waits. Reads: 1 row.
+-- $1 id. Answers a row where the job waits. Reads: 1 row.
 -- name: waits
 SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
 
--- $1 id, $2 words: why one that waits is given up. Reads: 1 row.
+-- $1 id of a job that waits, $2 why it is given up. Reads: 1 row.
 -- name: note_reason
 UPDATE {prefix}job j SET j.error = $2 WHERE j.id = $1 AND j.due_at = {never};
 

@@ -1,13 +1,13 @@
--- What is done about jobs for all, and by people, on MySQL and MariaDB. The rules of job.sql; the
+-- The upkeep of queues, and managing jobs, on MySQL and MariaDB. The rules of job.sql; the
 -- contract: src/store/job_queue_store.hpp. All of it runs on connections of our own.
 
--- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- word: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue, or all that is not
--- scheduled would be read to find what is. Indexes: job_order, job_due,
+-- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue: else it would read all
+-- jobs that are not scheduled to find one that is. Indexes: job_order, job_due,
 -- job_schedule_next. Reads: 5 rows for each.
 -- name: look
 SELECT $2 AS number,
@@ -31,9 +31,9 @@ SELECT $2 AS number,
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
--- {skipped} one less. A job that waits for an earlier one of its key is blocked. What $3 is, and
--- how many there were; none where the caller was mistaken. Indexes: job_due, job_ordering. Reads:
--- some rows for each.
+-- {skipped} one less. A job that waits for an earlier one of its key is blocked. Answers what $3
+-- is, and how many jobs were due; none where the caller was mistaken. Indexes: job_due,
+-- job_ordering. Reads: some rows for each.
 -- name: promote
 START TRANSACTION;
 SELECT COALESCE(MAX(q.running_per_key_max), 1) INTO @leasehold_per_key
@@ -53,15 +53,15 @@ UPDATE {listed_blocked} SET j.due_at = NULL, j.state = 5;
 SELECT @leasehold_per_key, COALESCE(JSON_LENGTH(@leasehold_ids), 0);
 COMMIT;
 
--- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn. A clock that
--- was set back is no reason to wait for it. Reads: 1 row.
+-- $1 queue, $2 every. Makes the row where it is missing. Waits for a claim in turn. A time ahead of
+-- the clock, which was set back, counts as long ago. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue (name, swept_at) VALUES ($1, {now})
 ON DUPLICATE KEY UPDATE
     swept_at = IF(swept_at <= {now} - $2 OR swept_at > {now}, {now}, swept_at);
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
 
--- $1 queue, $2 how many, $3 and $4 the priority and the id behind which they are. One snapshot:
+-- $1 queue, $2 how many, $3 and $4 the priority and the id behind which they are. One snapshot: the
 -- running jobs whose session is expired or not there. Reads: what runs behind that, and its
 -- sessions.
 -- name: lost
@@ -72,20 +72,20 @@ WHERE j.queue = $1 AND j.state = 3 AND (s.id IS NULL OR s.expires_at <= {now})
   AND j.priority >= $3 AND (j.priority > $3 OR j.id > $4)
 ORDER BY j.queue, j.state, j.priority, j.id LIMIT $2;
 
--- Where a job goes that is taken from a dead session: one that was to be cancelled is.
+-- The state of a job that is taken from a dead session: one that was to be cancelled is.
 -- word: rescued_to
 CASE WHEN j.is_cancel_requested = 1 THEN 8
              WHEN j.rescues + 1 >= {rescues_max} THEN 7 ELSE 2 END
 -- word: rescued_kept
 IF({rescued_to} = 7, $4, $5)
 
--- Of one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost`
--- saw in one snapshot, $4 how long a discarded one is kept in microseconds, or -1, $5 the same of
+-- For one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost`
+-- saw in one snapshot, $4 the microseconds that a discarded job is kept, or -1, $5 the same for
 -- cancelled ones.
 --
--- 1. The proof of one that is there; a heartbeat in flight has its row, which is skipped.
--- 2. The jobs as they were seen, around whoever is ending one at this moment.
--- 3. What is to be told, and who comes next of their keys.
+-- 1. The proof for a session that is there; a row that a heartbeat in flight has is skipped.
+-- 2. The jobs as they were seen, around those that a worker is ending at this moment.
+-- 3. The counts of the answer, and the next jobs of their keys.
 -- 4. As `finish`.
 -- name: rescue
 START TRANSACTION;
@@ -127,7 +127,7 @@ COMMIT;
 SELECT @leasehold_rescued, @leasehold_quarantined;
 
 -- $1 queue, $2 the last key that was looked at. Begins a packet of `next_key`s: @leasehold_key is
--- null where nothing is blocked, or where there are no more keys. Plain reads. Index: job_order.
+-- null where no job is blocked, or where there are no more keys. Plain reads. Index: job_order.
 -- name: first_key
 SELECT $1, IF(EXISTS (
            SELECT 1 FROM {prefix}job b FORCE INDEX ({bare}job_order)
@@ -135,10 +135,9 @@ SELECT $1, IF(EXISTS (
 INTO @leasehold_queue, @leasehold_key, @leasehold_ids;
 
 -- {per_key}: how many jobs of a key may run at a time, as the caller believes. Goes on to the next
--- key and looks at as many of its first jobs: the ids of those that are blocked. One statement for
--- each key, since only a constant begins a range: a recursion from key to key would read all
--- entries for each of them. Plain reads. Index: job_ordering. Reads: some rows, and what is not due
--- before them.
+-- key and finds the blocked ones of as many of its first jobs. Each key needs its statement, since
+-- only a constant begins a range: a recursion from key to key would read all entries for each of
+-- them. Plain reads. Index: job_ordering. Reads: some rows, and what is not due before them.
 -- name: next_key
 SELECT (SELECT o.ordering_key FROM {prefix}job o FORCE INDEX ({bare}job_ordering)
         WHERE o.queue = @leasehold_queue AND o.ordering_key > @leasehold_key
@@ -151,13 +150,13 @@ FROM (
     WHERE p.queue = @leasehold_queue AND p.ordering_key = @leasehold_key AND p.state <> 1
     ORDER BY p.queue, p.ordering_key, p.id LIMIT {per_key}) f;
 
--- Ends such a packet. What {per_key} is, the last key, and the ids as a list.
+-- Ends such a packet. Answers what {per_key} is, the last key, and the ids as a list.
 -- name: last_key
 SELECT COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q
                  WHERE q.name = @leasehold_queue), 1),
        @leasehold_key, @leasehold_ids;
 
--- $1 list of ids. How many were freed.
+-- $1 list of ids. Answers how many jobs were freed.
 -- name: unblock
 START TRANSACTION;
 SELECT CONVERT($1 USING utf8mb4) INTO @leasehold_next;
@@ -165,7 +164,7 @@ SELECT CONVERT($1 USING utf8mb4) INTO @leasehold_next;
 COMMIT;
 SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, COUNT(*)
@@ -186,7 +185,7 @@ WHERE h.prune_at <= {utc} AND NOT EXISTS (
     SELECT 1 FROM {prefix}job_need n FORCE INDEX ({bare}job_need_needs) WHERE n.needs_id = h.id)
 ORDER BY h.prune_at, h.id LIMIT $1 OFFSET $2;
 
--- $1 list of ids. Around what somebody has locked. How many there were.
+-- $1 list of ids. Steps around locked rows. Answers how many rows were removed.
 -- name: prune_of
 START TRANSACTION;
 SELECT CONCAT('[', GROUP_CONCAT(j.id), ']'), COUNT(*) INTO @leasehold_ids, @leasehold_count
@@ -201,8 +200,8 @@ SELECT @leasehold_count;
 
 -- ---- managing
 
--- $1 id, $2 how long it is kept in microseconds, or -1. Waits for who has the row at this moment.
--- 1, and whether it did not run; or how many ended ones there are of it. Reads: some rows.
+-- $1 id, $2 the microseconds that the job is kept, or -1. Waits for a lock on the row. Answers 1,
+-- and whether the job did not run; or how many ended ones have this id. Reads: some rows.
 -- name: cancel
 START TRANSACTION;
 SELECT COUNT(*), COALESCE(MAX(j.state <> 3), 0), IF(MAX(j.state) NOT IN (3, 5), $1, NULL)
@@ -226,7 +225,7 @@ SELECT @leasehold_go, @leasehold_idle,
        (SELECT COUNT(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT COUNT(*) FROM {prefix}job h WHERE h.id = $1);
 
--- $1 id. One that waits for its time. Reads: 2 rows, and what is not due before it.
+-- $1 id. Makes a job due that waits for its time. Reads: 2 rows, and what is not due before it.
 -- name: hurry
 START TRANSACTION;
 SELECT COALESCE(MAX((
@@ -241,8 +240,8 @@ WHERE id = $1 AND due_at IS NOT NULL;
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 COMMIT;
 
--- $1 id. One that has ended: the row of the history goes where the job is there again. 1062 where
--- there is another one of its unique key.
+-- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
+-- 1062 where there is another job of its unique key.
 -- name: redrive
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
@@ -261,19 +260,18 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
--- Of job row j, or a row of the history with the same columns: see info_in() in
--- job_queue_store.cpp.
+-- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attempts_max, j.rescues,
        j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
        IF(j.enqueued_at <= 0, 0, {now} - j.enqueued_at) AS enqueued_ago
 
--- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- The state of job row j as people see it: a job that waits for others is due in the year 9999.
 -- word: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past what was not asked for.
+-- from there on, past rows that were not asked for.
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
@@ -293,9 +291,9 @@ ORDER BY id LIMIT $4;
 -- name: find_queue
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
--- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that the row changes where
--- several nodes are written to, and who claims by the former limits is refused. Starts that were
--- paid for at another rate count no more; that is set first, while the columns have the former one.
+-- $1 name, $2 to $8 the limits, times in microseconds. The new turn changes the row, which refuses
+-- claims by the former limits where several nodes are written to. Starts that were paid for at
+-- another rate count no more; that is set first, while the columns have the former rate.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -311,7 +309,7 @@ ON DUPLICATE KEY UPDATE
 INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
 ON DUPLICATE KEY UPDATE is_paused = $2, turn = turn + 1;
 
--- Of queues with a row, and of those with jobs alone: a walk from name to name along the index.
+-- The queues with a row, and those with jobs alone: a walk from name to name along the index.
 -- Reads: some rows for each queue.
 -- name: queue_names
 SELECT queue FROM (
@@ -327,11 +325,11 @@ FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
 
--- How those are set that have a row.
+-- The settings of the queues that have a row.
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, of all queues. Reads all jobs.
+-- The same as count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j GROUP BY j.queue, {shown_state}

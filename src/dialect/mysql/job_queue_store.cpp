@@ -1,4 +1,4 @@
-// What MySQL and MariaDB do about jobs for all. The statements: job_queue.sql.
+// The upkeep of queues, and managing jobs, on MySQL and MariaDB. The statements: job_queue.sql.
 #include "dialect/job_queue_store.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ public:
         return found.rows.at(0).integer(1);
     }
 
-    // Page by page, past what somebody has locked.
+    // Page by page, past rows that somebody has locked.
     rescue_result rescue(
         connection& on, std::string_view queue, int jobs_max, const job_retention& kept
     ) override {
@@ -74,7 +74,7 @@ public:
             constexpr int looks_max = 10;
             const bool is_mistaken = seen.integer(0) != per_key;
             per_key = seen.integer(0);
-            // Each that is in vain was because somebody has changed the queue's limits.
+            // A mistake means that somebody has changed the queue's limits.
             if (is_mistaken && ++looks < looks_max) continue;
             if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
             place.key = seen.is_null(1) ? "" : seen.bytes(1);
@@ -87,7 +87,7 @@ public:
         return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
     }
 
-    // Page by page, past what somebody has locked.
+    // Page by page, past rows that somebody has locked.
     std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
         std::int64_t pruned = 0;
         for (auto behind = kept_back; pruned < rows_max;) {
@@ -107,7 +107,7 @@ public:
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
-        // Where it was retried between the looks at the two tables: look again.
+        // Where the job was retried between the looks at the two tables: look again.
         constexpr int looks_max = 10;
         for (int look = 0; look < looks_max; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
@@ -132,7 +132,7 @@ public:
     }
 
 private:
-    // Those that were lost, by their sessions.
+    // Rescues lost jobs, session by session.
     void rescue(
         connection& on, const std::vector<row>& lost, const job_retention& kept, rescue_result& all
     ) {
@@ -159,7 +159,7 @@ private:
             all.quarantined += counts.integer(1);
         }
     }
-    // A packet of as many statements as keys are asked for.
+    // Sends a packet with a statement for each key.
     row look_at_keys(
         connection& on,
         std::string_view queue,
@@ -192,12 +192,12 @@ private:
         return "[" + list + "]";
     }
 
-    // Sends a statement whose text has how many jobs of a key may run at a time, until it answers
-    // that this is so.
+    // Sends a statement whose text has how many jobs of a key may run at a time, until the answer
+    // has the same number.
     template <class Send, class Read>
     result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
         std::int64_t believed = 1;
-        // Each that is in vain was because somebody has changed the queue's limits.
+        // A look in vain means that somebody has changed the queue's limits.
         constexpr int looks_max = 10;
         for (int look = 0;; ++look) {
             const std::string text =

@@ -1,5 +1,5 @@
--- Schedules that enqueue jobs, on MySQL and MariaDB. How these statements are written: hold.sql;
--- the contract: src/store/job_schedule_store.hpp. All of it runs on connections of our own.
+-- Schedules that enqueue jobs, on MySQL and MariaDB. The rules of hold.sql; the contract:
+-- src/store/job_schedule_store.hpp. All of it runs on connections of our own.
 
 -- The 25 columns of a schedule: see row_in() in job_schedule_store.cpp.
 -- word: schedule_columns
@@ -21,11 +21,11 @@ SELECT {now} AS now_at, {schedule_columns}
 SELECT next_at - {now} FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
  WHERE queue = $1 AND is_paused = 0 AND next_at > {utc} ORDER BY next_at LIMIT 1;
 
--- $1 name, $2 version. Nothing where somebody has it locked: the others are due, too. Reads: 1 row.
+-- $1 name, $2 version. Steps around a locked row: other schedules are due, too. Reads: 1 row.
 -- name: lock_unlocked
 SELECT 1 FROM {prefix}job_schedule WHERE name = $1 AND version = $2 FOR UPDATE SKIP LOCKED;
 
--- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
+-- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for a lock on
 -- the row, and tests its newest version. Reads: 1 row.
 -- name: advance
 UPDATE {prefix}job_schedule
@@ -46,13 +46,13 @@ SELECT {now} AS now_at, {schedule_columns}
 SELECT {now} AS now_at, {schedule_columns} FROM {prefix}job_schedule FORCE INDEX (PRIMARY)
  WHERE name > $1 ORDER BY name LIMIT $2;
 
--- The values of the columns in their order. 1062 where there is one of this name. Reads: 1 row.
+-- The values of the columns in their order. 1062 where the name is there already. Reads: 1 row.
 -- name: insert
 INSERT INTO {prefix}job_schedule ({schedule_columns})
 VALUES ($1, $2, $3, GREATEST($4, {now}), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
         $17, $18, $19, $20, $21, $22, $23, $24, $25);
 
--- The same values: of the row of this name and version. When it fired last stays. Reads: 1 row.
+-- The same values, for the row of this name and version. Its last fire time stays. Reads: 1 row.
 -- name: change
 UPDATE {prefix}job_schedule
    SET queue = $2, is_paused = $3, cron = $5, zone = $6, period = $7, misfire = $8,

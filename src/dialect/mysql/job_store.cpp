@@ -1,4 +1,4 @@
-// How MySQL and MariaDB enqueue, claim and end jobs. The statements: job.sql.
+// Enqueues, claims and ends jobs on MySQL and MariaDB. The statements: job.sql.
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ std::vector<job_end> by_id(std::vector<job_end> ends) {
     return ends;
 }
 
-// Locked in this order, so that of two who end jobs none waits for the other in a circle.
+// Lists the claims by id: rows are locked in this order, so that no two statements that end jobs
+// wait for each other in a circle.
 std::string claims_in(const std::vector<job_end>& ends) {
     std::string list;
     for (const job_end& each : by_id(ends)) {
@@ -83,7 +84,7 @@ protected:
 
 private:
     // ---- claiming
-    // The parameters that say how many are looked at.
+    // The parameters that say how many jobs are looked at.
     static constexpr const char *claimed_at_once = "$2", *looked_at_in_turn = "$4";
     std::string claim_text(
         std::string_view name,
@@ -117,7 +118,7 @@ private:
 
 // ---------------------------------------------------------------------------------- enqueuing
 
-// One job is one statement that commits; of several either all are enqueued or none.
+// One job is one statement that commits; several are enqueued all or none.
 std::vector<enqueued_job> mysql_job_store::enqueue(
     connection& on, std::string_view queue, const std::vector<new_job>& what
 ) {
@@ -149,7 +150,7 @@ std::optional<enqueued_job> mysql_job_store::find_unique(
 
 // ----------------------------------------------------------------------------------- claiming
 
-// With the kinds behind the values that are there.
+// The text of a claim. Adds the kinds to the values.
 std::string mysql_job_store::claim_text(
     std::string_view name,
     const std::vector<std::string>& kinds,
@@ -187,7 +188,7 @@ claim_result mysql_job_store::claim(connection& on, const claim_request& wanted)
     return claim_in_turn(on, wanted);
 }
 
-// What `claim` answers. False where the queue is claimed in turn: then it is still to be asked.
+// Takes the answer of `claim`. False where the queue is claimed in turn: then the caller does that.
 bool mysql_job_store::take(const result& found, const claim_request& wanted, claim_result& got) {
     const row& how = found.rows.at(0);
     got.session_has_ended = how.integer(0) == 0;
@@ -217,7 +218,7 @@ void mysql_job_store::add_jobs(const result& found, claim_result& got) {
 
 claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request& wanted) {
     claim_result got;
-    // Each that is in vain was because somebody has changed the queue's limits.
+    // A look in vain means that somebody has changed the queue's limits.
     constexpr int looks_max = 20;
     for (int look = 0; look < looks_max; ++look) {
         auto seen = queues_.of(wanted.queue);
@@ -291,7 +292,7 @@ void mysql_job_store::complete(
     }
 }
 
-// Those that are not done yet, with all that may come of an end.
+// Carries out the ends that are not done yet, with all that may come of an end.
 void mysql_job_store::finish_rest(
     connection& on,
     const session_id& whose,

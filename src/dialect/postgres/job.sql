@@ -1,29 +1,28 @@
 -- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_store.hpp.
 --
--- Lists are met by hashing: `(… IN (…)) IS TRUE` is never made a join, which for a list that is
--- taken for a short one would compare each row with each element.
+-- Rows meet lists by hashing: the planner makes no join of `(… IN (…)) IS TRUE`, which for a list
+-- that it takes for a short one would compare each row with each element.
 -- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a
--- list whose length the planner cannot know may become one that reads the table. What is picked is
--- picked in a materialised part, and locked there: in a subquery that is run again a LIMIT may be
--- passed. Each ORDER BY is that of an index, and what its LIMIT is the planner does not know: then
--- it walks that index. Told how many, it reads all there are and sorts them where it believes that
--- they are few; and how many jobs there are changes faster than its statistics.
--- The planner leaves columns of an ORDER BY away that are equal to something: by the id
--- alone it would walk the primary key, past all jobs that are not meant. So a range says which
--- ordering key, or which due time, is meant: only one index has that order.
--- Rows that are found by id, or by ordering key, are asked for their state as a sum, of which there
--- are no statistics. Where these say that few rows are of a state, as they do where they are from
+-- list whose length the planner cannot know may become one that reads the table. Rows are picked
+-- and locked in a materialised part: in a subquery that is run again a LIMIT may be passed. Each
+-- ORDER BY is that of an index, and the planner does not know its LIMIT: then it walks that index.
+-- If it knew the LIMIT, it would read all rows and sort them where it believes that they are few;
+-- and the number of jobs changes faster than its statistics. The planner leaves columns of an ORDER
+-- BY away that are equal to something: by the id alone it would walk the primary key, past all
+-- other jobs. So a range gives the ordering key, or the due time: only one index has that order.
+-- Rows that are found by id, or by ordering key, are tested for `state + 0`, of which there are no
+-- statistics. Where statistics say that few rows are of a state, as they do where they are from
 -- before there were any, the planner would read all of job_order or of the key to find those.
 
--- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
+-- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit
 
 -- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
--- end of their type stay there, where the sum would fail and with it each claim of the queue. The
--- history refuses an instant that is none, and with it the end of the job.
+-- end of their type stay there: the sum would fail, and with it each claim of the queue. The
+-- history refuses an instant that is not finite, and with it the end of the job.
 -- word: take
 state = 3, token = least(j.token, 9223372036854775806) + 1,
        attempts = least(j.attempts, 2147483646) + 1, rescues = least(j.rescues, 2147483646),
@@ -41,10 +40,10 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
--- A job is blocked where others of its key stand before it, in this snapshot or in this list. Of
--- the list those do not count that are not due, and those with a unique key: they may be refused,
--- and then nobody would free the ones behind them. A claim blocks what is available too early.
--- A unique key that is there already: nothing is inserted; who sent it asks on.
+-- A job is blocked where others of its key stand before it, in this snapshot or in this list. Jobs
+-- of the list do not count that are not due, nor those with a unique key: they may be refused, and
+-- then nobody would free the jobs behind them. A claim blocks a job that is available too early.
+-- Where a unique key is there already nothing is inserted, and the caller asks on.
 -- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
 -- name: insert
 WITH asked AS MATERIALIZED (
@@ -116,7 +115,7 @@ SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = 
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
 -- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. One that runs stays as it is: then no row is answered. Waits for who has the row.
+-- ended. A running job stays as it is: then no row is answered. Waits for a lock on the row.
 -- Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
@@ -138,7 +137,7 @@ RETURNING j.id, {durable};
 
 -- ---- claiming
 
--- The parts of `claim`, which says what they do. Of those of some kinds the second of two.
+-- The parts of `claim`, which says what they do; `_of_kinds`: those for a claim of some kinds.
 -- word: how
 SELECT EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
@@ -206,8 +205,8 @@ claimed AS (
     RETURNING j.priority, {claimed_columns}
 )
 
--- How the queue and the session stand, from `how` and `picked`: the sum of 1 the session is live,
--- 2 the queue is paused, 4 it has limits, 8 keys were met.
+-- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
+-- live, 2 the queue is paused, 4 it has limits, 8 keys were met.
 -- word: standing
 h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
@@ -220,23 +219,23 @@ SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} E
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
 
--- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info, $7 and
--- $8 the priority and the id behind which those begin that are looked at, unless one of a smaller
--- priority is there; -32768 and 0: all.
+-- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 their number, $6 node_info, $7 and $8 the
+-- priority and the id behind which the claim begins to look, unless a job of a smaller priority is
+-- there; -32768 and 0: it looks at all.
 --
--- how:     the snapshot. Where the queue has limits, or keys are met, nothing is claimed here but
---          in turn: those behind one that has a key would go before it.
--- picked:  steps around what others have locked. The first rows of job_order, in its order.
+-- how:     the snapshot. Where the queue has limits, or keys are met, this claims nothing, but a
+--          claim in turn does: here jobs behind one that has a key would go before it.
+-- picked:  the first rows of job_order, in its order, around rows that others have locked.
 -- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
--- One row of the answer has no job: how the queue and the session stand. The others are in no
--- order: who asked sorts them.
+-- One row of the answer has no job, but the state of the queue and the session. The others are in
+-- no order: the caller sorts them.
 -- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
 WITH {picked}, {claimed}
 {answer};
 
--- The same of some kinds. Each kind gives the first ones of its own, as many as are wanted,
--- whatever stands before them; of several kinds more are locked than claimed, until this commits.
+-- The same for some kinds. Each kind gives its first jobs, as many as are wanted, whatever stands
+-- before them; with several kinds more rows are locked than claimed, until this commits.
 -- The range begins with the kind, so that only job_kind has this order.
 -- name: claim_of_kinds
 WITH {picked_of_kinds}, {claimed}
@@ -246,18 +245,18 @@ WITH {picked_of_kinds}, {claimed}
 -- name: make_queue
 INSERT INTO {prefix}queue (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;
 
--- $1 queue. In which turn it is. Reads: 1 row.
+-- $1 queue. The turn of the queue. Reads: 1 row.
 -- name: turn
 SELECT turn FROM {prefix}queue WHERE name = $1;
 
 -- The parameters of `claim`, and $7 the turn that was read before. For queues with limits or keys.
 --
--- mine:    has the row of the queue until this commits, where nobody has claimed in turn since $7
---          was read: then this snapshot, which came after, has all of their claims. A claim that
+-- mine:    locks the row of the queue until this commits, where no claim in turn was made since $7
+--          was read: then this snapshot, which came after, has all earlier claims. A claim that
 --          waited here for another finds a later turn.
--- running: what runs in the queue, dead or alive. Of dead sessions it is rescued, not passed by.
+-- running: the running jobs of the queue, also of dead sessions: those are rescued, not passed by.
 -- window:  the first rows of job_order; those that may start by their key are claimed, the others
---          blocked, so that they are in nobody's way from then on.
+--          blocked, so that they are in no claim's way from then on.
 -- A job may start where fewer of its key than may run at a time run, or stand before it.
 -- Reads: what runs in the queue, and some rows for each of the window.
 -- word: my_turn
@@ -359,8 +358,8 @@ WITH {my_turn}, {seen}, {in_turn};
 -- name: claim_in_turn_of_kinds
 WITH {my_turn}, {seen_of_kinds}, {in_turn};
 
--- $1 session; lists: $2 ids, $3 tokens. What completes jobs without a result, an ordering key or a
--- history: their rows go. Waits for who has a row at this moment. Reads: 1 row for each.
+-- $1 session; lists: $2 ids, $3 tokens. Completes jobs without a result, an ordering key or a
+-- history: their rows go. Waits for locks on the rows. Reads: 1 row for each.
 -- name: complete
 DELETE FROM {prefix}job AS j
  WHERE j.id = ANY ($2::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $1
@@ -369,8 +368,8 @@ DELETE FROM {prefix}job AS j
            SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
 RETURNING j.id, {durable};
 
--- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11 how
--- many those are. The row without a job says besides which have ended, where those are not all.
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11
+-- their number. The row without a job also says which jobs have ended, where those are not all.
 -- word: ended
 ended AS (
     DELETE FROM {prefix}job AS j
@@ -399,16 +398,16 @@ WITH {ended}, {picked}, {claimed}
 WITH {ended}, {picked_of_kinds}, {claimed}
 {answer_with_ends};
 
--- ---- what becomes of running jobs
+-- ---- ends of running jobs
 
--- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 words, $7 how long a row is kept
--- that ends by this step in microseconds, or -1, $8 the same where it is cancelled.
+-- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 words, $7 the microseconds that a
+-- row is kept that ends by this step, or -1, $8 the same where the job is cancelled.
 --
--- mine: waits for who has a row at this moment, and tests its newest version.
--- gone: what ends. A job that was to be cancelled ends so, unless it has completed.
--- back: what is tried again, or goes on later. An attempt that did not fail is not counted.
--- next: of each ordering key as many of the first blocked ones as are not in their way any more;
---       what it misses, since it was blocked after this snapshot, `unblock` finds.
+-- mine: waits for locks on the rows, and tests their newest versions.
+-- gone: the jobs that end. A job that was to be cancelled ends so, unless it has completed.
+-- back: the jobs that are tried again, or go on later. An attempt counts only where it failed.
+-- next: for each ordering key as many of the first blocked jobs as are not in their way any more;
+--       `unblock` finds those that it misses, since they were blocked after this snapshot.
 -- Indexes: job_pkey, job_ordering. Reads: 3 rows for each.
 -- name: finish
 WITH mine AS MATERIALIZED (

@@ -1,21 +1,21 @@
 -- Jobs that wait for others, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
 --
--- A row is looked for by a range of one value, in the order of the index that is meant: see the
+-- Each row is looked for by a range of one value, in the order of the index that is meant: see the
 -- head of job.sql. Where most rows are of one job, as where 100,000 wait for it, the planner
--- believes that any order comes upon one of this job soon, and reads all where there is none.
+-- believes that any order soon meets a row of this job, and reads all rows where there is none.
 
--- Job row j waits. As a value of its own, which job_due does not have: see the head of job.sql.
+-- True where job row j waits. job_due does not have this expression: see the head of job.sql.
 -- word: is_waiting
 coalesce(j.due_at, 'epoch') = {never}
 
--- {rows}: of who waits, for whom, and what it wants. Reads: nothing.
+-- {rows}: the job that waits, the job that it needs, and what it wants. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
--- $1 list of ids of jobs, $2 how many. One snapshot: those of them that have ended, and who waits
--- for them; what became of each, null where nothing is kept of it.
--- What is asked of each id is a subquery of one value, which nothing but its primary key serves.
+-- $1 list of ids of jobs, $2 how many. One snapshot: the needs for those of them that have ended,
+-- and what became of each, null where nothing is kept of it. Each id is looked for by a subquery of
+-- one value, which only its primary key serves.
 -- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
 -- that waits for one that has ended; of those that wait for one that has not, none.
 -- name: over
@@ -32,8 +32,8 @@ SELECT n.job_id, n.needs_id, n.wants,
      ORDER BY w.needs_id, w.job_id LIMIT (SELECT $2::bigint)) n
  LIMIT (SELECT $2::bigint);
 
--- $1 who is waited for, $2 who waits: of the last row that was looked at; $3 how many behind it
--- are. The same of them, and whether the one that is waited for has not ended.
+-- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
+-- The same of those, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
@@ -43,9 +43,9 @@ SELECT n.job_id, n.needs_id, n.wants,
          ORDER BY needs_id, job_id LIMIT (SELECT $3::bigint)) n
  ORDER BY n.needs_id, n.job_id;
 
--- Lists: $1 who waits, $2 for whom. These rows, and no others, which may have come since: each by
--- the primary key; rows of this table are never changed, and stay where they are. Reads: 1 row for
--- each.
+-- Lists: $1 waiting jobs, $2 needed jobs. Deletes these rows, and no others, which may have come
+-- since: each by the primary key; rows of this table are never changed, and stay where they are.
+-- Reads: 1 row for each.
 -- name: forget
 DELETE FROM {prefix}job_need
  WHERE ctid = ANY (ARRAY(
@@ -55,13 +55,13 @@ DELETE FROM {prefix}job_need
             SELECT w.ctid AS at FROM {prefix}job_need w
              WHERE w.job_id = a.job_id AND w.needs_id = a.needs_id LIMIT 1) AS n));
 
--- $1 list of ids of jobs. Those that wait, around what somebody has locked. Reads: 1 row for each.
+-- $1 list of ids of jobs. Locks those that wait, around locked ones. Reads: 1 row for each.
 -- name: lock_unlocked
 SELECT j.id FROM {prefix}job j
  WHERE j.id = ANY ($1::text::bigint[]) AND {is_waiting}
    FOR NO KEY UPDATE OF j SKIP LOCKED;
 
--- $1 list of ids of jobs that waited. Those that wait for nobody any more are available. Indexes:
+-- $1 list of ids of jobs that waited. Makes those available that need none any more. Indexes:
 -- job_pkey, job_need_pkey. Reads: 2 rows for each.
 -- name: free
 UPDATE {prefix}job AS j SET due_at = NULL, state = 2
@@ -71,12 +71,12 @@ UPDATE {prefix}job AS j SET due_at = NULL, state = 2
          ORDER BY w.job_id, w.needs_id LIMIT 1) IS NULL
 RETURNING j.queue, {durable};
 
--- $1 list of ids: in which queues these are available.
+-- $1 list of ids. The queues of those jobs that are available.
 -- name: queues_of
 SELECT DISTINCT j.queue FROM {prefix}job j
  WHERE j.id = ANY ($1::text::bigint[]) AND j.state + 0 = 2;
 
--- $1 queue, $2 the job behind which is looked, $3 how many are. Whether each waits for somebody.
+-- $1 queue, $2 the job behind which it looks, $3 at how many. Says whether each needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
 SELECT j.id,
@@ -88,11 +88,11 @@ SELECT j.id,
          ORDER BY due_at, id LIMIT (SELECT $3::bigint)) j
  ORDER BY j.id;
 
--- $1 id. Whether it waits. Reads: 1 row.
+-- $1 id. Answers a row where the job waits. Reads: 1 row.
 -- name: waits
 SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND {is_waiting};
 
--- $1 id, $2 words: why one that waits is given up. Reads: 1 row.
+-- $1 id of a job that waits, $2 why it is given up. Reads: 1 row.
 -- name: note_reason
 UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND {is_waiting};
 

@@ -1,18 +1,18 @@
--- What is done about jobs for all, and by people, on PostgreSQL. The rules of hold.sql and job.sql;
--- the contract: src/store/job_queue_store.hpp.
+-- The upkeep of queues, and managing jobs, on PostgreSQL. The rules of hold.sql and job.sql; the
+-- contract: src/store/job_queue_store.hpp.
 
--- When job row j was enqueued: what refuses instants that are none may have been dropped.
+-- The time when job row j was enqueued: the check for finite instants may have been dropped.
 -- word: enqueued_at
 least(greatest(j.enqueued_at, 'epoch'), {never})
 
--- Of job row j, or a row of the history with the same columns: see info_in() in job_store.cpp.
+-- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 (extract(epoch FROM clock_timestamp() - {enqueued_at}) * 1000000)::bigint
 
--- How many jobs of the ordering key of row j stand before it: those that wait in front of it, but
--- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
+-- The number of jobs of row j's ordering key that stand before it, without those that are not due
+-- yet. Counts no more than {per_key}. Index: job_ordering.
 -- word: before
 (SELECT count(*) FROM (
             SELECT p.id FROM {prefix}job p
@@ -20,20 +20,20 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.ordering_key, p.id
              LIMIT {per_key}) AS first WHERE first.id < j.id)
 
--- Job row j is due in so many microseconds. A due time of somebody's own may be infinite: never.
+-- The microseconds until job row j is due. A due time written by hand may be infinite: never.
 -- word: due_in
 CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
             least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint
             WHEN j.due_at IS NOT NULL THEN 0 END
 
--- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- word: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- The first table of those that a worker reads which may hide rows from this user; the user, and
--- the remedy. A policy for all commands that is true lets all be seen, where no other restricts
--- it. Reads: no row of ours.
+-- The first table that a worker reads and that may hide rows from this user; the user, and the
+-- remedy. A policy for all commands that is true shows all rows, where no other restricts it.
+-- Reads: no row of ours.
 -- name: hidden_table
 SELECT t.name, current_user::text,
        'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '
@@ -95,8 +95,7 @@ UPDATE {prefix}job AS j
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.state + 0 IN (1, 4);
 
--- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn.
--- Reads: 1 row.
+-- $1 queue, $2 every. Makes the row where it is missing. Waits for a claim in turn. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
@@ -104,15 +103,15 @@ ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
     OR q.swept_at > clock_timestamp()
 RETURNING q.name;
 
--- $1 queue, $2 how many, $3 how long a discarded one is kept in microseconds, or -1, $4 the same of
+-- $1 queue, $2 how many, $3 the microseconds that a discarded job is kept, or -1, $4 the same for
 -- cancelled ones.
 --
--- seen: one snapshot: a running job whose session is expired or not there. Each session is asked
---       for by a subquery of one value, which nothing but its primary key serves: a join would read
---       all sessions. OFFSET: it is asked for once. Reads: what runs, and a session for each.
--- dead: the proof of those that are there; a heartbeat in flight has its row, which is skipped.
--- lost: steps around whoever is ending the job at this moment, and tests token and session as they
---       were seen; the limit is of those that nobody has locked, and ends the walk.
+-- seen: one snapshot: the running jobs whose session is expired or not there. Each session is read
+--       by a subquery of one value, which only its primary key serves: a join would read all
+--       sessions. OFFSET: it is read once. Reads: what runs, and a session for each.
+-- dead: the proof for sessions that are there; a row that a heartbeat in flight has is skipped.
+-- lost: steps around jobs that a worker is ending, and tests token and session as they were seen;
+--       the limit counts only jobs that nobody has locked, and ends the walk.
 -- A job that was to be cancelled is.
 -- name: rescue
 WITH seen AS MATERIALIZED (
@@ -220,7 +219,7 @@ WITH RECURSIVE keys AS (
 )
 SELECT (SELECT k.name FROM keys k WHERE k.number = $2::bigint), (SELECT count(*) FROM freed);
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, count(*)
@@ -249,8 +248,8 @@ DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
 
 -- ---- managing
 
--- $1 id, $2 how long it is kept in microseconds, or -1. Between the two changes somebody may claim
--- it: then neither is made, and who asked asks again. Reads: some rows.
+-- $1 id, $2 the microseconds that the job is kept, or -1. A claim may come between the two changes:
+-- then neither is made, and the caller asks again. Reads: some rows.
 -- name: cancel
 WITH gone AS (
     DELETE FROM {prefix}job AS j WHERE j.id = $1 AND j.state <> 3
@@ -279,7 +278,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
        (SELECT count(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT count(*) FROM {prefix}job h WHERE h.id = $1);
 
--- $1 id. One that waits for its time. Reads: 1 row.
+-- $1 id. Makes a job due that waits for its time. Reads: 1 row.
 -- name: hurry
 UPDATE {prefix}job AS j
    SET due_at = NULL,
@@ -291,7 +290,7 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.state + 0 IN (1, 4)
 RETURNING j.id, {durable};
 
--- $1 id. One that has ended: the row of the history goes where the job is there again.
+-- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
 -- name: redrive
 WITH again AS MATERIALIZED (
     SELECT {job_columns} FROM {prefix}job_history WHERE id = $1 FOR UPDATE
@@ -312,12 +311,12 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
--- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- The state of job row j as people see it: a job that waits for others is due in the year 9999.
 -- word: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past what was not asked for.
+-- from there on, past rows that were not asked for.
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns},
@@ -340,8 +339,8 @@ SELECT * FROM (
 -- name: find_queue
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
--- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that who claims by the former
--- limits at this moment is refused. Starts that were paid for at another rate count no more.
+-- $1 name, $2 to $8 the limits, times in microseconds. The new turn refuses claims that go by the
+-- former limits at this moment. Starts that were paid for at another rate count no more.
 -- name: set_limits
 INSERT INTO {prefix}queue AS q
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -360,7 +359,7 @@ INSERT INTO {prefix}queue AS q (name, is_paused) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET is_paused = $2, turn = q.turn + 1
 RETURNING {durable};
 
--- Of queues with a row, and of those with jobs alone: a walk from name to name along the indexes.
+-- The queues with a row, and those with jobs alone: a walk from name to name along the indexes.
 -- Reads: some rows for each queue.
 -- name: queue_names
 WITH RECURSIVE {queues_in_order}, waiting AS (
@@ -385,11 +384,11 @@ SELECT {shown_state}, count(*),
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
 
--- How those are set that have a row.
+-- The settings of the queues that have a row.
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, of all queues. Reads all jobs.
+-- The same as count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, count(*),
        (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint

@@ -1,4 +1,4 @@
-// What PostgreSQL does about jobs for all. The statements: job_queue.sql.
+// The upkeep of queues, and managing jobs, on PostgreSQL. The statements: job_queue.sql.
 #include "dialect/job_queue_store.hpp"
 
 #include "dialect/postgres/array_text.hpp"
@@ -54,7 +54,7 @@ public:
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
-        // Where it was claimed or ended meanwhile nothing has changed: look again.
+        // Where the job was claimed or ended meanwhile nothing has changed: look again.
         constexpr int looks_max = 10;
         for (int look = 0; look < looks_max; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);

@@ -25,11 +25,11 @@ SELECT next_at - {microseconds} FROM {prefix}job_schedule
  WHERE queue = $1 AND is_paused = 0 AND next_at > (SELECT {microseconds})
  ORDER BY queue, is_paused, next_at LIMIT 1;
 
--- $1 name, $2 version. Nothing where somebody has it locked: the others are due, too. Reads: 1 row.
+-- $1 name, $2 version. Steps around a locked row: other schedules are due, too. Reads: 1 row.
 -- name: lock_unlocked
 SELECT 1 FROM {prefix}job_schedule WHERE name = $1 AND version = $2 FOR NO KEY UPDATE SKIP LOCKED;
 
--- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
+-- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for a lock on
 -- the row, and tests its newest version. Reads: 1 row.
 -- name: advance
 UPDATE {prefix}job_schedule
@@ -50,7 +50,7 @@ SELECT {microseconds} AS now_at, {schedule_columns}
 SELECT {microseconds} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  WHERE name > $1 ORDER BY name LIMIT $2;
 
--- The values of the columns in their order. Nothing where there is one of this name. Reads: 1 row.
+-- The values of the columns in their order. No row where the name is there already. Reads: 1 row.
 -- name: insert
 INSERT INTO {prefix}job_schedule ({schedule_columns})
 VALUES ($1, $2, $3, greatest($4::bigint, {microseconds}), $5, $6, $7, $8, $9, $10, $11, $12,
@@ -58,7 +58,7 @@ VALUES ($1, $2, $3, greatest($4::bigint, {microseconds}), $5, $6, $7, $8, $9, $1
 ON CONFLICT (name) DO NOTHING
 RETURNING {durable};
 
--- The same values: of the row of this name and version. When it fired last stays. Reads: 1 row.
+-- The same values, for the row of this name and version. Its last fire time stays. Reads: 1 row.
 -- name: change
 UPDATE {prefix}job_schedule
    SET queue = $2, is_paused = $3, cron = $5, zone = $6, period = $7, misfire = $8,

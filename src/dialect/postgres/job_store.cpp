@@ -1,4 +1,4 @@
-// How PostgreSQL enqueues, claims and ends jobs. The statements: job.sql.
+// Enqueues, claims and ends jobs on PostgreSQL. The statements: job.sql.
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// Where the first available job of a queue may be. Rows that were claimed stay in the index until
-// they are vacuumed, which an old snapshot puts off, and each claim from the beginning passes all
-// of them. So who claims very much begins where he has found the first one the last time; what has
-// come back to before that place is found by who looks from the beginning, as all do once in a
-// while. A smaller priority is always seen.
+// The places where the first available job of each queue may be. Rows that were claimed stay in the
+// index until they are vacuumed, which an old snapshot puts off, and each claim from the beginning
+// passes all of them. So a process that claims very much begins where it found the first job the
+// last time; claims from the beginning, as all make them once in a while, find jobs that have come
+// back to before that place. A smaller priority is always seen.
 class claim_places {
 public:
     struct place {
@@ -37,7 +37,7 @@ public:
                              local_clock::now() < seen.began_there + beginning_every;
         return is_used ? seen.first : place{};
     }
-    // By a claim that began there, and has found so many, of which this is the first.
+    // Notes a claim that began at `from` and found so many jobs, of which `first` is the first.
     void note(const claim_request& wanted, place from, std::size_t jobs, place first) {
         const thread_guard guard{mutex_};
         known& seen = queues_[wanted.queue];
@@ -51,9 +51,9 @@ public:
     }
 
 private:
-    // A claim of fewer does not know what it would save.
+    // A process that has claimed fewer begins at the beginning.
     static constexpr std::size_t claimed_min = 10'000;
-    // What has come back waits so long at most, behind others of its priority.
+    // A job that has come back waits so long at most, behind others of its priority.
     static constexpr std::chrono::seconds beginning_every{1};
     struct known {
         std::vector<std::string> kinds{};
@@ -65,8 +65,8 @@ private:
     std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
-// Which turn a queue is in, and whether its jobs have keys, as far as this process has seen. A
-// hint: whoever goes by an old one is refused and asks.
+// The turns of queues, and whether their jobs have keys, as far as this process has seen. They are
+// hints: a claim by an old turn is refused and asks.
 class turns {
 public:
     struct known {
@@ -115,7 +115,7 @@ array_texts lists_of(std::span<const new_job> what) {
     return lists;
 }
 
-// `like`: what they have in common.
+// `like`: the values that they have in common.
 parameters values_of_plain(
     std::string_view queue, std::span<const new_job> what, const parameters& like
 ) {
@@ -277,7 +277,8 @@ private:
         return lists.values();
     }
 
-    // What `claim` answers: one row without a job, which says how things stand, and the jobs.
+    // `claim` answers one row without a job, which has the state of queue and session, and the
+    // jobs.
     static constexpr std::size_t standing_column = 0, ended_column = 1, priority_column = 3;
 
     static const row& standing_in(const result& found) {
@@ -287,7 +288,7 @@ private:
         return *at;
     }
 
-    // False where the queue is claimed in turn: then it is still to be asked.
+    // Takes the answer. False where the queue is claimed in turn: then the caller does that.
     bool take(
         const result& found,
         const row& how,
@@ -323,7 +324,7 @@ private:
         return true;
     }
 
-    // False where the queue is claimed in turn.
+    // Claims without a turn. False where the queue is claimed in turn.
     bool claim_freely(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
@@ -334,7 +335,7 @@ private:
         return true;
     }
 
-    // Fewer than were wanted are all there are: so the rest is claimed from the beginning.
+    // Where the claim found fewer jobs than were wanted, claims the rest from the beginning.
     void claim_what_is_before(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
@@ -342,13 +343,13 @@ private:
         claim_request rest = wanted;
         rest.jobs_max -= static_cast<int>(got.jobs.size());
         claim_result more;
-        // Of those that are claimed in turn the next claim hears.
+        // Where the queue is claimed in turn, the next claim does that.
         if (!claim_freely(on, rest, {}, more)) return;
         got.session_has_ended = more.session_has_ended;
         std::ranges::move(more.jobs, std::back_inserter(got.jobs));
     }
 
-    // Of those that a claim in turn answers, in order.
+    // Adds the jobs that a claim in turn answers, in order.
     static void add_jobs(const result& found, claim_result& got) {
         constexpr std::size_t first = 5;
         for (const row& each : found.rows) {
@@ -358,7 +359,7 @@ private:
 
     claim_result claim_in_turn(connection& on, const claim_request& wanted) {
         claim_result got;
-        // Each that is refused was because somebody else has claimed.
+        // Each refused look tells that another claim was made.
         constexpr int looks_max = 20;
         for (int look = 0; look < looks_max; ++look) {
             auto seen = turns_.of(wanted.queue);
@@ -391,7 +392,7 @@ private:
         return got;
     }
 
-    // Those that are not done yet, with all that may come of an end.
+    // Carries out the ends that are not done yet, with all that may come of an end.
     void finish_rest(
         connection& on,
         const session_id& whose,

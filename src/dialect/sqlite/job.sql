@@ -1,12 +1,11 @@
--- SQLite: jobs. Times of their tables go by the wall clock, since what is due is a date; whether a
--- session lives goes by the clock since boot. A session whose row is missing is dead here: a claim
--- is only made while it is there, and a reboot removes them all. The contract:
--- src/store/job_store.hpp.
+-- SQLite: jobs. Times of their tables go by the wall clock, since a due time is a date; sessions
+-- expire by the clock since boot. A session whose row is missing is dead here: a claim is only made
+-- while the row is there, and a reboot removes all. The contract: src/store/job_store.hpp.
 --
--- One writer at a time, so whoever claims counts what runs, and no limit needs a turn of its own.
--- There is no round trip to save: lists are gone through one by one, in one write transaction.
+-- There is one writer at a time, so each claim counts the running jobs, and no limit needs a turn.
+-- There is no round trip to save: each list is a loop of statements in one write transaction.
 
--- Of a job row, which is claimed: see claimed_in() in job_store.cpp.
+-- The columns of a claimed job row: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
     retry_delay_max, time_limit
@@ -16,7 +15,7 @@ id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_d
 -- $1 queue, $2 kind, $3 payload, $4 priority, $5 due time in microseconds since 1970 or -1, $6
 -- delay, $7 unique key or '', $8 until 1 started 2 ended, $9 ordering key or '', $10 attempts, $11
 -- and $12 delays of retries, $13 time limit or -1, $14 rescues. Default values are stored as null.
--- Blocked is who has others of his key before him. Indexes: job_unique, job_ordering.
+-- A job is blocked where others of its key stand before it. Indexes: job_unique, job_ordering.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -55,7 +54,7 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
 -- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. One that runs stays as it is: then no row is answered. Reads: 1 row.
+-- ended. A running job stays as it is: then no row is answered. Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, attempts = 0, rescues = 0,
@@ -72,14 +71,14 @@ RETURNING id;
 
 -- ---- claiming
 
--- Until when what has started is paid for. A clock that was set back makes nobody wait for more
--- than one of the queue's periods.
+-- The time until which past starts are paid for. A clock that was set back makes no claim wait for
+-- more than one of the queue's periods.
 -- word: starts_from
 max({wall}, min(CAST(q.starts_from AS INTEGER), {wall} + q.starts_per))
 
--- $1 queue, $2 session, $3 how many are wanted. How claiming stands: whether the session is live,
--- how many may start now, of each ordering key how many at a time, and whether starts are counted.
--- Asked without the write lock first. Indexes: job_order. Reads: what runs in the queue, where that
+-- $1 queue, $2 session, $3 how many are wanted. Says whether the session is live, how many jobs may
+-- start now, how many of an ordering key at a time, and whether starts are counted. It is sent
+-- without the write lock first. Indexes: job_order. Reads: what runs in the queue, where that
 -- is limited.
 -- name: room
 SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at > {now}),
@@ -100,15 +99,15 @@ SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
  WHERE j.queue = $1 AND j.state = 2
  ORDER BY j.priority, j.id LIMIT $2;
 
--- The same of kind $3. Index: job_kind.
+-- The same for kind $3. Index: job_kind.
 -- name: available_of_kind
 SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j INDEXED BY {bare}job_kind
  WHERE j.queue = $1 AND j.state = 2 AND j.kind = $3
  ORDER BY j.priority, j.id LIMIT $2;
 
--- $1 queue. The ordering keys of what runs. The plus keeps the other index away, which would read
--- all that waits. Index: job_order.
+-- $1 queue. The ordering keys of running jobs. The plus keeps the other index away, which would
+-- read all waiting jobs. Index: job_order.
 -- name: running_keys
 SELECT r.ordering_key, r.id
   FROM {prefix}job r
@@ -118,8 +117,8 @@ SELECT r.ordering_key, r.id
 -- name: count_before
 SELECT {before} FROM {prefix}job j WHERE j.id = $2;
 
--- $1 session, $2 node_info. The assignments of a claim. What somebody has written into its numbers
--- is made a number again, within its range: a trigger would cost each claim.
+-- $1 session, $2 node_info. The assignments of a claim. They make values that somebody has written
+-- into its numbers numbers again, within their range: a trigger would cost each claim.
 -- word: claim
 state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
        attempts = min(CAST(attempts AS INTEGER), 2147483646) + 1,
@@ -131,30 +130,30 @@ state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
 -- name: take
 UPDATE {prefix}job SET {claim} WHERE id = $3 RETURNING {claimed_columns};
 
--- Many of them. The answer is in no order.
+-- The same for many jobs. The answer is in no order.
 -- name: take_many
 UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 
--- $1 id. A job that must wait for an earlier one of its key is in nobody's way from then on.
+-- $1 id. Blocks a job that must wait for an earlier one of its key: it is in no claim's way then.
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 
--- $1 queue, $2 how many have started. Rounded up, or a start would cost nothing where more than one
--- may be made in each microsecond.
+-- $1 queue, $2 how many jobs have started. Rounds up, or a start would cost nothing where more than
+-- one may be made in each microsecond.
 -- name: pay
 UPDATE {prefix}queue AS q
    SET starts_from = {starts_from} + ($2 * q.starts_per + q.starts_max - 1) / q.starts_max
  WHERE q.name = $1;
 
--- ---- what becomes of running jobs
+-- ---- ends of running jobs
 
--- $1 session, $2 id, $3 token. What completes a job of which nothing is kept. Reads: 1 row.
+-- $1 session, $2 id, $3 token. Completes a job of which nothing is kept. Reads: 1 row.
 -- name: complete
 DELETE FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3
 RETURNING queue, ordering_key, id, token;
 
--- Many of them: $1 session; {rows} are ids and tokens. The plus keeps the list from being taken for
--- what finds the rows: those are found by their ids.
+-- The same for many jobs: $1 session; {rows} are ids and tokens. The plus keeps the planner from
+-- finding the rows by this list: it finds them by {ids}.
 -- name: complete_many
 DELETE FROM {prefix}job
  WHERE id IN ({ids}) AND session_id = $1 AND state = 3 AND (+id, token) IN (VALUES {rows})
@@ -166,8 +165,8 @@ SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.attemp
   FROM {prefix}job j
  WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state = 3;
 
--- $1 id, $2 state, $3 how long, in microseconds, $4 its error or null: the one that it has, $5 its
--- result or null. Before `remove`. Reads: 1 row.
+-- $1 id, $2 state, $3 the microseconds that the row is kept, $4 the error or null: the one that the
+-- job has, $5 the result or null. Comes before `remove`. Reads: 1 row.
 -- name: keep
 INSERT INTO {prefix}job_history ({job_columns}, error, result, state, ended_at, prune_at)
 SELECT {job_columns}, coalesce($4, error), $5, $2, {wall}, {wall} + $3
@@ -177,16 +176,16 @@ SELECT {job_columns}, coalesce($4, error), $5, $2, {wall}, {wall} + $3
 -- name: remove
 DELETE FROM {prefix}job WHERE id = $1;
 
--- $1 queue, $2 ordering key. The first that is blocked, once what was before it is out of its way.
--- Whether it may start is counted when it is claimed. Index: job_ordering.
+-- $1 queue, $2 ordering key. Frees the first blocked job, once the job before it is out of its way.
+-- The claim counts whether it may start. Index: job_ordering.
 -- name: free_next
 UPDATE {prefix}job SET state = 2 WHERE id = (
     SELECT b.id FROM {prefix}job b
      WHERE b.queue = $1 AND b.ordering_key = $2 AND b.state = 5
      ORDER BY b.id LIMIT 1);
 
--- $1 id, $2 state, $3 delay, $4 the error of an attempt that failed, or null: then it is not
--- counted.
+-- $1 id, $2 state, $3 delay, $4 the error of an attempt that failed, or null: then the attempt is
+-- not counted.
 -- name: put_back
 UPDATE {prefix}job
    SET state = $2, session_id = NULL, due_at = CASE WHEN $2 IN (1, 4) THEN {wall} + $3 END,

@@ -1,4 +1,4 @@
--- SQLite: where workers hear of new jobs. The contract: src/store/job_bell_store.hpp.
+-- SQLite: the bells of workers. The contract: src/store/job_bell_store.hpp.
 
 -- $1 queue, $2 bell, $3 session, $4 address. Reads: 1 row.
 -- name: add
@@ -9,7 +9,7 @@ ON CONFLICT (queue, bell) DO UPDATE SET session_id = $3, address = $4;
 -- name: remove
 DELETE FROM {prefix}job_bell WHERE queue = $1 AND bell = $2;
 
--- $1 queue, $2 bell, $3 how many: those from that bell on, whose sessions live. Reads: a session
+-- $1 queue, $2 bell, $3 how many: the bells from that one on whose sessions live. Reads: a session
 -- for each, and those of the dead before them until they are pruned.
 -- name: list_from
 SELECT b.bell, b.address FROM {prefix}job_bell b
@@ -17,7 +17,7 @@ SELECT b.bell, b.address FROM {prefix}job_bell b
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
  ORDER BY b.bell LIMIT $3;
 
--- The same, of those before that bell.
+-- The same for the bells before that one.
 -- name: list_until
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell < $2

@@ -1,17 +1,17 @@
--- SQLite: what is done about jobs for all, and by people. The rules of job.sql; the contract:
--- src/store/job_queue_store.hpp. A statement that changes something is preceded by a look without
+-- SQLite: the upkeep of queues, and managing jobs. The rules of job.sql; the contract:
+-- src/store/job_queue_store.hpp. Before each statement that makes changes the store looks without
 -- the write lock.
 
--- Of job row j, or a row of the history with the same columns: see info_in() in
+-- The columns of job row j, or of a row of the history: see info_in() in
 -- src/dialect/job_queue_store.cpp. Columns that each claim writes have no trigger that refuses
--- what is no number, and the trigger of the others may be gone.
+-- values that are no numbers, and the trigger of the others may be gone.
 -- word: info_columns
 j.id, j.queue, j.kind, CAST(j.state AS INTEGER), CAST(j.priority AS INTEGER),
 CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS INTEGER),
 CAST(j.token AS INTEGER), j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress,
 j.error, CAST(CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END AS INTEGER)
 
--- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- word: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
@@ -44,8 +44,8 @@ UPDATE {prefix}job AS j
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = $2;
 
--- $1 queue, $2 every. Makes the row where it is missing. A clock that was set back is no reason to
--- wait for it. Reads: 1 row.
+-- $1 queue, $2 every. Makes the row where it is missing. A time ahead of the clock, which was set
+-- back, counts as long ago. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, {wall})
 ON CONFLICT (name) DO UPDATE SET swept_at = {wall}
@@ -61,17 +61,17 @@ SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues +
    AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id) <= {now}, 1)
  ORDER BY j.priority, j.id LIMIT $2;
 
--- $1 queue. Due times that are none, or in no year: text and blobs stand behind all numbers. Index:
--- job_due. Reads: 1 row for each.
+-- $1 queue. Jobs whose due time is no number, or beyond the year 9999: text and blobs stand behind
+-- all numbers. Index: job_due. Reads: 1 row for each.
 -- name: never_due
 SELECT id, quote(due_at), ordering_key FROM {prefix}job
  WHERE queue = $1 AND due_at > 253402300799999999 ORDER BY due_at, id LIMIT 100;
 
--- $1 id. Before one that is lost for good goes.
+-- $1 id. Counts a rescue before a job that is lost for good goes.
 -- name: count_rescue
 UPDATE {prefix}job SET rescues = rescues + 1 WHERE id = $1 RETURNING rescues;
 
--- $1 id. What is lost is available again, and its attempt does not count.
+-- $1 id. Makes a lost job available again; its attempt does not count.
 -- name: rescue
 UPDATE {prefix}job
    SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
@@ -79,7 +79,7 @@ UPDATE {prefix}job
 
 -- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. The ids of blocked
 -- ones among the first jobs of each key, as many as may run at a time; and the last of so many
--- keys, if there are so many. Nothing is looked at where nothing is blocked. Plain reads. Indexes:
+-- keys, if there are so many. Looks at nothing where no job is blocked. Plain reads. Indexes:
 -- job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: look_at_keys
 WITH RECURSIVE key_of AS (
@@ -120,7 +120,7 @@ SELECT NULL, k.name FROM key_of k WHERE k.number = $2 AND k.name IS NOT NULL;
 -- name: unblock
 UPDATE {prefix}job AS j SET state = 2 WHERE j.id = $2 AND j.state = 5 AND {before} < {per_key};
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, count(*)
@@ -159,7 +159,7 @@ SELECT queue, ordering_key, state, 0 FROM {prefix}job_history WHERE id = $1;
 -- name: ask_to_cancel
 UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
 
--- $1 id. One that waits for its time. Reads: some rows.
+-- $1 id. Makes a job due that waits for its time. Reads: some rows.
 -- name: hurry
 UPDATE {prefix}job AS j
    SET due_at = NULL,
@@ -171,7 +171,7 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.due_at IS NOT NULL
 RETURNING id;
 
--- $1 id. One that has ended: the row of the history goes where the job is there again.
+-- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
 -- name: redrive
 INSERT INTO {prefix}job ({job_columns}, state, due_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
@@ -188,12 +188,12 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
--- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- The state of job row j as people see it: a job that waits for others is due in the year 9999.
 -- word: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past what was not asked for.
+-- from there on, past rows that were not asked for.
 -- name: list
 SELECT * FROM (
     SELECT * FROM (
@@ -232,7 +232,7 @@ ON CONFLICT (name) DO UPDATE
 INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET is_paused = $2;
 
--- Of queues with a row, and of those with jobs alone: a walk from name to name along job_order.
+-- The queues with a row, and those with jobs alone: a walk from name to name along job_order.
 -- Reads: some rows for each queue.
 -- name: queue_names
 WITH RECURSIVE in_order (queue) AS (
@@ -253,11 +253,11 @@ SELECT CAST({shown_state} AS INTEGER), count(*), CAST({wall} - min(enqueued_at) 
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
 
--- How those are set that have a row.
+-- The settings of the queues that have a row.
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, of all queues. Reads all jobs.
+-- The same as count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
        CAST({wall} - min(enqueued_at) AS INTEGER)

@@ -1,4 +1,5 @@
-// What SQLite does about jobs for all. The statements: job_queue.sql, and how a job ends: job.sql.
+// The upkeep of queues, and managing jobs, on SQLite. The statements: job_queue.sql, and for ends
+// of jobs job.sql.
 #include "dialect/job_queue_store.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ public:
         return all;
     }
 
-    // In the order of ids, so that each is judged by those before it as they then are.
+    // In the order of ids, so that each job is judged by the new states of those before it.
     std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
         writing write{*sqlite_, texts_, on};
         const parameters which{std::string{queue}, jobs_max};

@@ -20,8 +20,8 @@ SELECT {wall} AS now_at, {schedule_columns} FROM {prefix}job_schedule
 SELECT next_at - {wall} FROM {prefix}job_schedule
  WHERE queue = $1 AND is_paused = 0 AND next_at > {wall} ORDER BY next_at LIMIT 1;
 
--- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
--- the row, and tests its newest version. Reads: 1 row.
+-- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Tests the newest
+-- version of the row. Reads: 1 row.
 -- name: advance
 UPDATE {prefix}job_schedule
    SET next_at = $3, last_at = coalesce($4, last_at), version = version + 1
@@ -41,14 +41,14 @@ SELECT {wall} AS now_at, {schedule_columns}
 SELECT {wall} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  WHERE name > $1 ORDER BY name LIMIT $2;
 
--- The values of the columns in their order. Nothing where there is one of this name. Reads: 1 row.
+-- The values of the columns in their order. No row where the name is there already. Reads: 1 row.
 -- name: insert
 INSERT INTO {prefix}job_schedule ({schedule_columns})
 VALUES ($1, $2, $3, max($4, {wall}), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
         $17, $18, $19, $20, $21, $22, $23, $24, $25)
 ON CONFLICT (name) DO NOTHING;
 
--- The same values: of the row of this name and version. When it fired last stays. Reads: 1 row.
+-- The same values, for the row of this name and version. Its last fire time stays. Reads: 1 row.
 -- name: change
 UPDATE {prefix}job_schedule
    SET queue = $2, is_paused = $3, cron = $5, zone = $6, period = $7, misfire = $8,

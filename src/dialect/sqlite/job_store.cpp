@@ -1,4 +1,4 @@
-// How SQLite enqueues, claims and ends jobs. The statements: job.sql.
+// Enqueues, claims and ends jobs on SQLite. The statements: job.sql.
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace leasehold::sqlite_dialect {
 namespace {
 
-// The ordering keys of what runs in a queue, asked for when the first job with a key is met.
+// The ordering keys of running jobs of a queue; reads them when the first job with a key is met.
 class running_keys {
 public:
     running_keys(const writing& write, std::string queue)
         : write_(write), queue_(std::move(queue)) {}
 
-    // Whether job `id` may start, of whose key so many may run at a time.
+    // True where job `id` may start, of whose key so many may run at a time.
     bool may_start(job_id id, const std::string& key, std::int64_t per_key) {
         if (!is_known_) {
             for (const row& each : write_("running_keys", {queue_}).rows) {
@@ -52,8 +52,8 @@ public:
           takes_(texts_.source("take_many"), 2, 1),
           completes_(texts_.source("complete_many"), 1, 2) {}
 
-    // All of the list, and what becomes of unique keys that are taken, in one transaction. It needs
-    // no session, so it does not matter which boot the rows of those are of.
+    // Enqueues the list, and settles unique keys that are taken, in one transaction. Enqueuing
+    // needs no session, so it does not matter of which boot the rows of sessions are.
     std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) override {
@@ -67,7 +67,7 @@ public:
         return made;
     }
 
-    // Reads first, without the write lock: who finds nothing writes nothing and waits for nobody.
+    // Reads first, without the write lock: a claim that finds nothing writes and waits for nothing.
     claim_result claim(connection& on, const claim_request& wanted) override {
         writing write{*sqlite_, texts_, on};
         for (;;) {
@@ -76,7 +76,7 @@ public:
             write.begin();
             const found_jobs found = claim_within(write, wanted, got);
             if (found.has_changed()) write.commit();
-            // What was held back is in nobody's way the next time.
+            // Jobs that were held back are in no claim's way the next time.
             if (!got.jobs.empty() || !found.may_be_more) return got;
         }
     }
@@ -167,7 +167,7 @@ protected:
     }
 
 private:
-    // Those for which a text with many rows is full.
+    // Inserts as many jobs as fill texts with many rows.
     void insert_many(
         connection& on,
         std::string_view queue,
@@ -189,7 +189,7 @@ private:
             for (const row& each : how_->inside(on, *part.text, values).rows) {
                 ids.emplace_back(each.integer(0));
             }
-            // They grow with the places of the list, in whatever order they are answered.
+            // The ids grow with the places of the list, in whatever order they are answered.
             std::ranges::sort(ids.begin() + first, ids.end());
         }
     }
@@ -206,7 +206,7 @@ private:
         bool has_changed() const { return claimed + held_back > 0; }
     };
 
-    // In the order of priority and id.
+    // The available jobs, in the order of priority and id.
     static std::vector<row> available(
         const writing& write, const claim_request& wanted, std::int64_t jobs_max
     ) {
@@ -234,8 +234,8 @@ private:
         return {has_any ? how.integer(1) : 0, how.integer(2), how.integer(3) != 0};
     }
 
-    // Under the write lock. Whatever is looked at is claimed or held back, so that the next look
-    // meets others.
+    // Claims under the write lock. Each job that it looks at is claimed or held back, so that the
+    // next look meets others.
     found_jobs claim_within(const writing& write, const claim_request& wanted, claim_result& got)
         const {
         const claim_room room = room_in(write, wanted, got);
@@ -263,7 +263,8 @@ private:
         return found;
     }
 
-    // One by one, since each changes what the next one of its key may do. How many were held back.
+    // Takes jobs one by one, since each changes what the next one of its key may do. Returns how
+    // many were held back.
     static std::size_t take_in_turn(
         const writing& write,
         const claim_request& wanted,
@@ -288,7 +289,7 @@ private:
         return held_back;
     }
 
-    // One that cannot be read is set aside, and in no other job's way.
+    // Sets a job aside that cannot be read, so that it is in no other job's way.
     static std::optional<claimed_job> readable(
         const writing& write, const claim_request& wanted, const row& taken
     ) {
@@ -301,7 +302,7 @@ private:
         }
     }
 
-    // How many were set aside.
+    // Returns how many jobs were set aside.
     static std::size_t take_one(
         const writing& write, const claim_request& wanted, job_id id, claim_result& got
     ) {
@@ -312,7 +313,7 @@ private:
         return 0;
     }
 
-    // In the order in which they were seen. How many were set aside.
+    // Takes jobs in the order in which they were seen. Returns how many were set aside.
     std::size_t take_all(
         const writing& write,
         const claim_request& wanted,
@@ -379,7 +380,7 @@ private:
         return done;
     }
 
-    // Those of the ends that have these places.
+    // Completes those of the ends that have these places.
     void complete(
         const writing& write,
         const session_id& whose,
@@ -407,7 +408,7 @@ private:
         }
     }
 
-    // Of a job that runs. True where it is out of the way of those behind it.
+    // Carries out the end of a running job. True where it is out of the way of those behind it.
     static bool step(
         const writing& write, const job_end& end, const job_retention& kept, job_state to
     ) {
@@ -433,7 +434,7 @@ private:
         return true;
     }
 
-    // One that was to be cancelled is, unless it has completed.
+    // A job that was to be cancelled is, unless it has completed.
     static job_state state_after(const job_end& end, bool is_cancel_requested, bool was_last) {
         if (end.step == job_step::complete) return job_state::completed;
         if (end.step == job_step::cancel || is_cancel_requested) return job_state::cancelled;
