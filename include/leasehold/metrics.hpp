@@ -1,12 +1,12 @@
 #pragma once
-// Counts what is told to an observer, and prints it in Prometheus' text format, 0.0.4.
+// Counts the events of an observer, and prints the counts in Prometheus' text format, 0.0.4.
 //
 //   auto counts = std::make_shared<leasehold::metrics>();
 //   auto db = leasehold::open(url, {.observer = counts});
 //   …
 //   answer("text/plain; version=0.0.4", counts->text(db));
 //
-// One for all databases of a program, or one each.
+// Use one for all databases of a program, or one each.
 //
 // | metric                                 | type      | labels                                |
 // |----------------------------------------|-----------|---------------------------------------|
@@ -42,20 +42,20 @@
 // | leasehold_connections_max              | gauge     | (of text(db))                         |
 //
 // The table of events in observer.hpp says what each counts. A try that is granted at once is a
-// wait as well, a short one. Doubts that are open: leasehold_doubts_total without the sum of
+// wait as well, a short one. The number of open doubts is leasehold_doubts_total less the sum of
 // leasehold_doubts_settled_total. All series that have no label of a key, a queue or a kind are
-// there from the start; all of a queue and kind are from the first job on that has started.
+// there from the start; those of a queue and kind are there from its first started job on.
 //
-// Keys are without number, and so are no labels. Where a key says what kind of work it is for,
-// label_of_key may say so, of few kinds:
+// There is no limit on the number of keys, so keys are no labels. Where a key says what kind of
+// work it is for, label_of_key may turn it into the label of that kind, if kinds are few:
 //
 //   settings.label_of_key = [](std::string_view key) {
 //       return std::string{key.substr(0, key.find('/'))};
 //   };
 //
-// It is asked for each event that has a key, by the thread the event comes from. An event that
-// would need one label more than labels_max, or for which it throws, counts under the label
-// "other". So does a job that would need one pair of queue and kind more, in both.
+// The thread of each event that has a key calls label_of_key. An event that would need one label
+// more than labels_max, or for which label_of_key throws, counts under the label "other". So does a
+// job that would need one pair of queue and kind more, in both labels.
 //
 // Errors: the constructor throws invalid_argument for bounds that do not grow, or more than 50, and
 // for names that are no labels, or taken. on_event never throws.
@@ -102,7 +102,7 @@ struct metrics_settings {
         std::chrono::minutes{5},
         std::chrono::minutes{30},
     };
-    // From a key to the label it is counted under; nothing: keys are not told apart.
+    // Maps a key to the label it is counted under; empty: keys are not told apart.
     std::function<std::string(std::string_view key)> label_of_key{};
     std::string label_name = "key";
     std::size_t labels_max = 100;  // of keys, and of queues with their kinds; "other" is one more
@@ -118,7 +118,7 @@ public:
     void on_event(const event& what) noexcept override;
 
     std::string text() const;
-    // And how the pool of this database is used just now.
+    // The same, and the present use of this database's pool.
     std::string text(const database& db) const;
 
 private:

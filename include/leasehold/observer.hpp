@@ -1,5 +1,5 @@
 #pragma once
-// What happened, for logs and metrics: implement what you need, pass it in database_settings.
+// Hears what happened, for logs and metrics: implement one, and pass it in database_settings.
 //
 //   struct log_observer : leasehold::observer {
 //       void on_event(const leasehold::event& what) noexcept override {
@@ -13,9 +13,9 @@
 // The dangerous events have names of their own, so that they can be counted and alarmed on.
 // Errors that a destructor met end up here too: a destructor never throws.
 //
-// All there are. `number` is the fencing token where nothing else is said. `took` has no value
-// where there is a dash; where there is a time as well, a release by force, a proof that was
-// refused and the loss of a session are those without one:
+// All events. `number` is the fencing token where nothing else is said. A dash means that `took`
+// has no value; with a dash beside a time, only a release by force, a refused proof and the loss of
+// a session have none:
 //
 // | event               | level   | told when                  | took           | reason         |
 // |---------------------|---------|----------------------------|----------------|----------------|
@@ -58,8 +58,8 @@
 // | revoke_requested    | info    | somebody asks the holder   | –              | none           |
 // |                     |         | of a lease to let go       |                |                |
 // | handed_over         | debug   | this process made a waiter | –              | released,      |
-// |                     |         | the owner, who is told of  |                | found_free     |
-// |                     |         | `granted` himself          |                |                |
+// |                     |         | the owner; its own process |                | found_free     |
+// |                     |         | is told of `granted`       |                |                |
 // | waited_in_vain      | debug   | a call that may wait ended | the call       | timed_out,     |
 // |                     |         | with nothing, and did not  |                | cancelled      |
 // |                     |         | throw                      |                |                |
@@ -80,7 +80,7 @@
 //
 // Events of jobs have a queue and no key. Those of one job have its id as their `number`, its kind
 // and its attempt, and the first line of the error as their detail. A worker tells job_ended once
-// for each end that its report counts, behind the answer of the database, by the thread of run():
+// for each end that its report counts, after the answer of the database, by the thread of run():
 // retried, where attempts are left; discarded, where the handler said so, or that was the last one;
 // released, where it was given back, started or not; lost, where somebody else had the job by then;
 // unknown, where the answer was lost, and then the session.
@@ -91,9 +91,9 @@
 // waits tells `refused` for each try it makes.
 //
 // Where a question settles a doubt at once, as granted, doubt_settled alone tells of it. For all
-// others outcome_unknown comes first, and then doubt_settled once for each: released, what had been
-// granted after all; not_granted, there was nothing of it, or not any more; given_up, nobody asks
-// any more.
+// other doubts outcome_unknown comes first, and then doubt_settled once for each: released, the
+// lease had been granted after all; not_granted, there was no lease, or not any more; given_up,
+// nobody asks any more.
 //
 // Threads: on_event is called from any thread that uses the library, several at once, and from the
 // background threads of sessions; it must not block and must not call back into the library.
@@ -133,7 +133,7 @@ enum class event_kind {
     job_rescued = 19,
 };
 
-// Why, or how: which go with which event says the table. The words of name_of() stay as well.
+// Why, or how it happened: see the table of events. The words of name_of() stay as well.
 enum class event_reason {
     none = 0,
     // These have the numbers of loss_reason.
@@ -155,7 +155,7 @@ enum class event_reason {
     slow = 15,  // longer than the interval between two
     dead_rows = 16,
     dead_jobs = 17,
-    found_free = 18,  // nobody had it, or somebody dead
+    found_free = 18,  // it was free, or its holder dead
     granted = 19,
     not_granted = 20,
     given_up = 21,
@@ -179,9 +179,9 @@ struct event {
     std::string_view detail{};  // one line for people
     event_reason reason = event_reason::none;
     std::optional<std::chrono::nanoseconds> took{};
-    // Of events of jobs.
+    // For events of jobs.
     std::string_view queue{};
-    std::string_view job_kind{};  // of those of one job
+    std::string_view job_kind{};  // for events of one job
     int attempt = 0;
 };
 
@@ -202,7 +202,7 @@ LEASEHOLD_EXPORT std::string text_of(const event& what);
 //
 //   settings.observer = std::make_shared<leasehold::observers>(counts, lines);
 //
-// Empty pointers are left out. Threads: safe; what it tells does not change.
+// Empty pointers are left out. Threads: safe; the list does not change.
 class LEASEHOLD_EXPORT observers final : public observer {
 public:
     using pointer = std::shared_ptr<observer>;

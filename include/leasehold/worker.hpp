@@ -28,11 +28,11 @@
 // A handler is asked to stop through job::stop(): by its time limit, by cancel_job(), by the end of
 // the worker, and when its claim or its session is lost. It is not stopped by force.
 //
-// run() ends when its stop token asks: no job is claimed from then on, those that have not started
-// are given back; those that run have `drain_for` to end, then are asked to stop and have
+// run() ends when its stop token asks: it claims no job from then on, and gives back those that
+// have not started. Running jobs have `drain_for` to end, then are asked to stop and have
 // `stop_within`, then are given back while they still run: their handlers' ends are refused from
-// then on, and their threads left alone. (They may use what the handler refers to for as long as
-// they run.) A second run() begins anew.
+// then on, and their threads left alone. (The threads may use what the handler refers to for as
+// long as they run.) A second run() begins anew.
 //
 // One run() at a time works under a session. A job that could not be given back, since the database
 // did not answer, is given back by the next run() of the worker, or rescued when the session has
@@ -50,8 +50,8 @@
 // | for longer: its jobs are lost | stops handlers, opens a new session, | stops handlers, and   |
 // |                               | and goes on                          | throws session_lost   |
 //
-// Once it has worked, a worker of a database also waits while it is let in no more, or the tables
-// are gone or take no changes: somebody may be restoring them.
+// Once it has worked, a worker of a database also waits while the server lets it in no more, or the
+// tables are gone or take no changes: somebody may be restoring them.
 //
 // An idle worker hears of each job that this library makes runnable, and starts it at once: one
 // that is enqueued, that comes due again after a failure or a snooze, that a worker gave back,
@@ -60,16 +60,16 @@
 // set_limits(). It hears by a datagram on the same machine, and between machines with a
 // database_settings::bell_address (at a port of the worker's own); on PostgreSQL also by its
 // notifications, at most ten times a second for each queue and process that rings, over a
-// connection of the worker's own, where the server is not behind a pooler. Else it finds them
-// when it looks.
+// connection of the worker's own, where the server is not behind a pooler. Else the worker finds
+// the jobs when it looks.
 //
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
-// looks once in a second or two for what the dead have left. A busy one records ends and claims
+// looks once in a second or two for what dead workers have left. A busy one records ends and claims
 // more with one statement for many. One thread, and on PostgreSQL one connection, to hear of jobs.
-// Errors: run() throws session_lost where the session that it was given ends first, and what cannot
-// pass (permission, schema); it waits out what can, also that a server takes no changes for a time,
-// and tells the observer. invalid_argument for settings out of range, a second handler of a kind,
-// and a session under which another worker runs.
+// Errors: run() throws session_lost where the session that it was given ends first, and errors that
+// cannot pass (permission, schema); it waits out those that can, also of a server that takes no
+// changes for a time, and tells the observer. invalid_argument for settings out of range, a second
+// handler of a kind, and a session under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
 // time as `threads`. A `job` is its handler's alone, but for stop().
@@ -99,7 +99,7 @@ enum class job_stop_reason {
 
 LEASEHOLD_EXPORT const char* name_of(job_stop_reason reason) noexcept;
 
-// A job that is being done.
+// A running job, for its handler.
 class LEASEHOLD_EXPORT job {
 public:
     job(const job&) = delete;
@@ -113,13 +113,13 @@ public:
     int attempts_max() const noexcept;
     int rescues() const noexcept;
     fencing_token token() const noexcept;
-    // How long retry_policy says until the next attempt, if this one fails.
+    // The delay of its retry_policy until the next attempt, if this one fails.
     std::chrono::microseconds retry_delay() const;
 
-    // Asked to stop, and why.
+    // Asks the handler to stop; why_stopped() says why.
     std::stop_token stop() const noexcept;
-    // Until then nobody else can have it, unless its session is ended by force: heed stop(). Later
-    // with each heartbeat.
+    // Until then no other worker can have the job, unless its session is ended by force: heed
+    // stop(). Later with each heartbeat.
     local_clock::time_point deadline() const noexcept;
     job_stop_reason why_stopped() const noexcept;
 
@@ -129,17 +129,17 @@ public:
     void progress(std::string_view words);
     void set_result(std::string_view words);
 
-    // What becomes of it when the handler returns, instead of completed. The last one counts.
+    // Sets the end of the job, instead of completed, for when the handler returns. The last counts.
     void snooze_for(std::chrono::milliseconds delay);
     void release();
-    // The same; and for so long, 0 to 24 h, the worker claims nothing more, and gives back what has
-    // not started: for what this host cannot do, and another one may.
+    // The same; and for so long, 0 to 24 h, the worker claims nothing more, and gives back jobs
+    // that have not started: for jobs that this host cannot do, and another one may.
     void release_and_rest(std::chrono::milliseconds rest);
     void discard(std::string_view why);
 
-    // Completes it in the caller's transaction, together with what that writes. Throws lease_lost
-    // where the claim is gone: the caller must roll back. Until the transaction ends nobody can
-    // claim, rescue or cancel the job.
+    // Completes the job in the caller's transaction, together with its other changes. Throws
+    // lease_lost where the claim is gone: the caller must roll back. Until the transaction ends
+    // nobody can claim, rescue or cancel the job.
     void complete_in(transaction_ref tx);
 
     class implementation;  // private: src/job/crew.hpp
@@ -154,18 +154,18 @@ using job_handler = std::function<void(job&)>;
 struct worker_settings {
     std::vector<std::string> queues{};  // 1 to 100 names
     int threads = 4;                    // handlers at a time; 1 to 1,000
-    // How many are claimed beyond those that run, so that threads do not wait for the database.
-    // Jobs that wait here wait for this process. 0 to 1,000.
+    // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
+    // that wait here wait for this process. 0 to 1,000.
     int prefetch = 0;
-    // How long nothing is looked for where nothing was found; 10 ms to 1 h.
+    // The time between looks where no job was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};
-    // Ends of several jobs travel in one statement. Off: each by itself, as soon as it has come.
+    // Ends of several jobs travel in one statement. Off: each end travels by itself, at once.
     bool batches_ends = true;
-    // How long an end may wait for others to travel with, while more than half of `prefetch` is
-    // left to do; 0 to 1 s.
+    // The time that an end may wait for others to travel with, while more than half of `prefetch`
+    // is left to do; 0 to 1 s.
     std::chrono::milliseconds ends_wait_max{5};
-    // Stop by itself when nothing is left that could run: what is of kinds without a handler, in a
-    // paused queue, not due, or waiting for others that do not run, stays.
+    // Stop by itself when no job is left that could run: jobs stay that are of kinds without a
+    // handler, in a paused queue, not due, or waiting for others that do not run.
     bool drains = false;
     std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h
     std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
@@ -179,7 +179,7 @@ struct left_jobs {
     std::int64_t jobs = 0;  // counted up to 10,000 of each queue
 };
 
-// One run() and its ends, as the database has carried them out: a job that was to be cancelled
+// The ends of one run(), as the database has carried them out: a job that was to be cancelled
 // counts as cancelled, also where its handler failed.
 struct worker_report {
     std::int64_t completed = 0;
@@ -204,9 +204,9 @@ public:
     worker& operator=(worker&&) noexcept;
     ~worker();
 
-    // One for each kind.
+    // Sets the one handler of a kind.
     void handle(std::string kind, job_handler with);
-    // For all kinds that have no other.
+    // Sets the handler of all kinds that have no other.
     void handle_all(job_handler with);
 
     // Blocks until it is asked to stop, or nothing is left (`drains`).

@@ -1,6 +1,6 @@
 #pragma once
-// How a database stands, for Prometheus: text of exposition format 0.0.4. All are gauges of what
-// the database says, so that a restart of who serves them changes nothing.
+// The state of a database, for Prometheus: text of exposition format 0.0.4. All metrics are gauges
+// of what the database says, so that a restart of the exporter changes nothing.
 //
 // Threads: safe.
 #include <string>
@@ -11,7 +11,7 @@ namespace leasehold::cli {
 
 inline constexpr const char* exposition_type = "text/plain; version=0.0.4; charset=utf-8";
 
-// Where the database could not be read there is leasehold_up 0, and none of what is not known.
+// Where the database could not be read leasehold_up is 0, and unknown gauges are left out.
 std::string exposition(const snapshot& now, bool is_late);
 
 }  // namespace leasehold::cli

@@ -92,18 +92,18 @@ std::vector<new_job> jobs_of(const enqueue_options& chosen) {
     return jobs_in(file, chosen.what, chosen.file);
 }
 
-// For who watches from another thread.
+// The progress, for another thread to show.
 struct enqueued_so_far {
-    std::atomic<std::size_t> of = 0;  // 0: what there is, is still read
+    std::atomic<std::size_t> of = 0;  // 0: the lines are still being read
     std::atomic<std::size_t> sent = 0;
 };
 
-// All lines or none: all are read before anything is sent, and they are sent in one transaction.
+// Enqueues all lines or none: reads all before it sends any, and sends them in one transaction.
 std::vector<enqueued_job> enqueue_lines(
     const enqueue_options& chosen, const global_options& options, enqueued_so_far& so_far
 ) {
     const std::vector<new_job> jobs = jobs_of(chosen);
-    // Those that need each other by their places in the list are one part.
+    // Jobs that need each other by their places in the list are one part.
     const bool is_one =
         std::ranges::any_of(jobs, [](const new_job& each) { return !each.needs_of_list.empty(); });
     const std::ptrdiff_t part_max = is_one ? std::ssize(jobs) : 1000;

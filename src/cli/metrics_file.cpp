@@ -24,7 +24,7 @@
 namespace leasehold::cli {
 namespace {
 
-// With a label more on each sample.
+// Adds a label to each sample.
 std::string labelled(std::string_view page, const std::string& label) {
     std::string text;
     while (!page.empty()) {
@@ -68,7 +68,7 @@ bool write_whole(int to, std::string_view text) {
     return true;
 }
 
-// What kept it from being written; empty: nothing.
+// Returns what kept the file from being written; empty: nothing.
 std::string replace_file(const std::string& path, std::string_view text) {
     constexpr mode_t read_by_all = 0644;
     struct stat found {};
@@ -105,7 +105,7 @@ public:
             guard.unlock();
             const std::string problem = write();
             guard.lock();
-            // With the mutex, so that standard error is as it was until this has been said.
+            // Holds the mutex, so that standard error is as it was until this has been said.
             if (!problem.empty() && !is_abandoned_) complain(problem);
             if (!is_last) news_.wait_for(guard, pause, [&] { return is_over_; });
         }
@@ -113,7 +113,7 @@ public:
         news_.notify_all();
     }
 
-    // False: it does not come to its end, and says nothing from now on.
+    // False: the thread has not ended, and says nothing from now on.
     bool end() {
         std::unique_lock guard{mutex_};
         is_over_ = true;

@@ -1,17 +1,17 @@
 #pragma once
-// Keeps a file with what is counted, for node_exporter's textfile collector: written at once, every
-// ten seconds and at the end, beside the file and then put into its place.
+// Keeps a file with the counts, for node_exporter's textfile collector: writes them at once, every
+// ten seconds and at the end, beside the file, and then puts that into its place.
 //
 //   const metrics_file kept{"/var/lib/node_exporter/mail.prom", counts, is_json};
 //
 // Each series has the file's name as its label `worker`, since the collector refuses series that
-// two files have. Files that do not end in .prom are none for it: so nobody reads a half of one.
+// two files have. It skips files that do not end in .prom: so it reads no half of one.
 //
-// A full disk and a file server that does not answer are in nobody's way: a thread of its own
-// writes, for which nobody waits but the destructor, and that for a second. A failure is said at
-// once, and then once a minute at most.
+// A full disk or a file server that does not answer blocks nothing: a thread of its own writes, and
+// only the destructor waits for that thread, for a second. A failure is said at once, and then once
+// a minute at most.
 //
-// Threads: made and destroyed by one.
+// Threads: one thread makes and destroys it.
 #include <memory>
 #include <string>
 #include <thread>

@@ -48,7 +48,7 @@ struct work_options {
     std::optional<std::string> metrics_file;
 };
 
-// What the shell's view of an ending means for the job; see the help.
+// Ends the job by the exit status of CMD; see the help.
 void judge(job& mine, const job_ending& ended) {
     constexpr int done = 0, later = 75;
     if (ended.status == done) return;
@@ -61,7 +61,7 @@ void judge(job& mine, const job_ending& ended) {
     throw std::runtime_error(words);
 }
 
-// The signal that told this worker to stop, for whoever asks what his CMD has died of.
+// The signal that told this worker to stop, for handlers that ask what their CMD has died of.
 class stop_signal {
 public:
     void set(int number) {
@@ -75,8 +75,8 @@ public:
         const std::lock_guard guard{mutex_};
         return number_ != 0;
     }
-    // A sender that signals all processes of a unit, as systemd does, may reach CMD first: where it
-    // has died of a signal that may be this one, the word is waited for.
+    // A sender that signals all processes of a unit, as systemd does, may reach CMD first: where
+    // CMD has died of a signal that may be this one, has_ended() waits for this worker's.
     bool has_ended(int status) {
         constexpr std::array ends{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
         constexpr std::chrono::seconds patience{1};
@@ -94,12 +94,13 @@ private:
 };
 
 // CMD cannot be run on this host: its file or interpreter is not there or not executable, or there
-// are no processes or descriptors. Others are to do the jobs meanwhile, for longer each time.
+// are no processes or descriptors. Other workers are to do the jobs meanwhile, for longer each
+// time.
 class host_trouble {
 public:
     struct rest {
         milliseconds length;
-        bool is_new;  // it begins with this failure; else with that of another job
+        bool is_new;  // the rest begins with this failure; else with that of another job
     };
     rest begin_rest() {
         constexpr milliseconds least{1000}, most{60'000};
@@ -158,7 +159,7 @@ void tell_failure(job_commands& commands, const job& mine, const std::string& wh
     );
 }
 
-// It costs the job no attempt.
+// Gives the job back, which costs no attempt.
 void leave_to_others(workshop& in, job& mine, const std::string& why) {
     const auto [length, is_new] = in.trouble.begin_rest();
     if (is_new) {
@@ -171,7 +172,7 @@ void leave_to_others(workshop& in, job& mine, const std::string& why) {
     mine.release_and_rest(length);
 }
 
-// Says what becomes of the job, by CMD's end.
+// Ends the job by CMD's end.
 void conclude(workshop& in, job& mine, const job_ending& ended) {
     if (!mine.stop().stop_requested() && in.told.has_ended(ended.status)) {
         in.commands.tell(
@@ -181,7 +182,7 @@ void conclude(workshop& in, job& mine, const job_ending& ended) {
         mine.release();
         return;
     }
-    // `env` itself was found, and says so by this of an interpreter that is not.
+    // `env` itself was found, and reports by this that it has not found the interpreter.
     if (ended.status == exit_status::not_found) {
         if (const auto missing = missing_interpreter(in.command)) {
             throw failure{
@@ -206,7 +207,7 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
         ++in->begun;
         ++in->running;
         const std::shared_ptr<workshop> ends{in.get(), [](workshop* of) { --of->running; }};
-        // Before that it may have been taken for idle.
+        // Before `running` counted this job the worker may have been taken for idle.
         if (in->told.is_set()) return mine.release();
         try {
             conclude(*in, mine, in->commands.run(from, mine));
@@ -254,7 +255,7 @@ std::string shown(const worker_report& report) {
     return text;
 }
 
-// On the same line; --json has all of it.
+// The first left jobs, for the same line; --json has all.
 std::string shown_left(const std::vector<left_jobs>& left) {
     constexpr std::size_t shown_max = 5;
     std::string text;
@@ -268,14 +269,14 @@ std::string shown_left(const std::vector<left_jobs>& left) {
     return text;
 }
 
-// The time that a worker has when it is told to end: for its CMDs, and to say what became of them.
-// One that has neither says goodbye, if the database has ever answered.
+// The time that a worker has when it is told to end: for its CMDs, and to record their ends. A
+// worker that has neither says goodbye, if the database has ever answered.
 class worker_patience {
 public:
     worker_patience(const database& db, const worker& does, const workshop& in)
         : database_(db), does_(does), in_(in) {}
 
-    // Whether the database has answered, as far as anybody has looked.
+    // True where the database has answered, as far as the looks have shown.
     bool look() {
         if (database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
         return has_been_in_touch_;
@@ -313,7 +314,7 @@ int run_work(
     signal_inbox signals;
     std::optional<metrics_file> counted;
     if (counts) counted.emplace(*chosen.metrics_file, counts, is_json);
-    // As it would be by itself: the guards of CMDs have to know it.
+    // The default margin: the guards of CMDs have to know it.
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
@@ -329,7 +330,7 @@ int run_work(
         in->told.set(signal);
         return patience.to_end(settings);
     };
-    // At the signal its connections may all be in use, and do not show it.
+    // At the signal all connections may be in use, and do not show that the database has answered.
     constexpr milliseconds until_in_touch{200};
     const auto look_up = [&] {
         const bool has_been_in_touch = patience.look();
@@ -343,7 +344,7 @@ int run_work(
     progress.clear();
     const worker_report report = running.take();
     in->commands.flush();
-    counted.reset();  // the last of it is there when this process has ended
+    counted.reset();  // the last counts are in the file when this process has ended
     if (is_json) {
         print_json(json_of(report));
     } else {

@@ -16,7 +16,8 @@ using sample_labels = std::vector<std::pair<std::string_view, std::string_view>>
 class exposition {
 public:
     void begin(std::string_view family, std::string_view type, std::string_view help);
-    // Of the family that was begun last; `suffix`: "", or "_bucket" and the like of a histogram.
+    // Adds a sample of the family begun last; `suffix`: "", or "_bucket" and the like of a
+    // histogram.
     void add(std::string_view suffix, const sample_labels& labels, std::string_view value);
 
     std::string take() noexcept { return std::move(text_); }
@@ -26,8 +27,8 @@ private:
     std::string text_;
 };
 
-// Letters, digits and underscores, no digit first, and not two underscores, which are Prometheus'
-// own.
+// True for letters, digits and underscores, but with no digit first, and not two underscores, which
+// are Prometheus' own.
 bool is_label_name(std::string_view name) noexcept;
 
 }  // namespace leasehold

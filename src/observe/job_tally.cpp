@@ -25,7 +25,7 @@ job_tally& job_tallies::tally_of(const event& what) noexcept {
             return tallies_.try_emplace(std::move(owned), bounds_).first->second;
         }
     } catch (...) {
-        // It counts all the same.
+        // The event counts all the same, below.
     }
     has_other_ = true;
     return other_;

@@ -1,6 +1,6 @@
 #pragma once
-// What the counting observer has of jobs, by their queue and kind: starts, ends by how they ended,
-// and what their handlers took.
+// The counts of jobs for the counting observer, by queue and kind: starts, ends by outcome, and the
+// times of handlers.
 //
 // Threads: safe. A lock is held while a queue and a kind are looked up.
 #include <array>
@@ -34,7 +34,7 @@ public:
 
     void add(const event& what) noexcept;
     std::uint64_t started() const noexcept { return started_.load(std::memory_order_relaxed); }
-    // `at`: of outcomes.
+    // `at`: the place in `outcomes`.
     std::uint64_t ended(std::size_t at) const noexcept {
         return ended_.at(at).load(std::memory_order_relaxed);
     }
@@ -61,7 +61,7 @@ public:
         std::string_view queue, kind;
         const job_tally* counts;
     };
-    // Each stays where it is, and is never removed.
+    // A tally stays where it is, and is never removed.
     std::vector<labelled> all() const;
 
 private:

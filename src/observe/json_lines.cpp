@@ -65,7 +65,7 @@ public:
         write_all();
     }
 
-    // A thread that finds another one at it leaves its lines to that one.
+    // A thread that finds another one writing leaves its lines to that one.
     void write_all() {
         std::string lines;
         while (take(lines)) {
@@ -73,7 +73,7 @@ public:
             try {
                 taken = to_->write(lines);
             } catch (...) {
-                taken = 0;  // a stream that throws what it fails of
+                taken = 0;  // the stream throws its failures
             }
             if (!put_back(lines, taken)) return;
         }
@@ -93,7 +93,7 @@ private:
         return true;
     }
 
-    // False: no more is taken just now.
+    // False: the sink takes no more just now.
     bool put_back(const std::string& lines, std::size_t taken) {
         const thread_guard guard{mutex_};
         is_writing_ = false;
@@ -126,7 +126,7 @@ json_lines::~json_lines() {
 
 void json_lines::on_event(const event& what) noexcept {
     try {
-        // For people: nothing waits by it.
+        // The time is for people: nothing waits by it.
         inner_->add(json_of(what, std::chrono::system_clock::now()) + '\n');
     } catch (...) {
         inner_->note_dropped();

@@ -21,7 +21,7 @@ public:
             to_.good() && to_.write(lines.data(), std::ssize(lines)) && to_.flush();
         return is_taken ? lines.size() : 0;
     }
-    bool keeps() const noexcept override { return false; }  // nobody knows how much it has taken
+    bool keeps() const noexcept override { return false; }  // the stream may have taken a part
 
 private:
     std::ostream& to_;

@@ -6,13 +6,13 @@
 
 namespace leasehold {
 
-// Where lines go. Not safe: one thread at a time.
+// A destination of lines. Not safe: one thread at a time.
 class line_sink {
 public:
     virtual ~line_sink() = default;
-    // How many bytes of these it has taken; fewer where it takes no more just now.
+    // Returns how many bytes of these it has taken; fewer where it takes no more just now.
     virtual std::size_t write(std::string_view lines) = 0;
-    // Whether what it does not take may be offered once more.
+    // True where bytes that it did not take may be offered once more.
     virtual bool keeps() const noexcept = 0;
 };
 

@@ -72,7 +72,7 @@ private:
                 return tallies_.try_emplace(label, settings_.bounds).first->second;
             }
         } catch (...) {
-            // It counts all the same.
+            // The event counts all the same, below.
         }
         has_other_ = true;
         return other_;
@@ -87,7 +87,7 @@ private:
         return all;
     }
 
-    // Each of those that have something to do with the family, and its label.
+    // Calls `print_one` with each tally that has something to do with the family, and its labels.
     template <class Family, class Print>
     void for_each(const Family& of, const std::vector<labelled>& labels, const Print& print_one)
         const {

@@ -9,7 +9,7 @@ using reason = event_reason;
 using kind = event_kind;
 
 constexpr std::size_t timed_count = 8;
-// The losses of sessions, which no kind of their own has.
+// The slot for losses of sessions, which have no kind of their own.
 constexpr std::size_t session_losses = 0;
 
 constexpr reason no_reasons[] = {reason::none};
@@ -176,7 +176,7 @@ void tally::add(const event& what) noexcept {
     const bool is_number = what.kind == kind::reaped || what.kind == kind::job_rescued;
     const auto by = is_number ? static_cast<std::uint64_t>(number) : 1;
     counts_[slot][why].fetch_add(by, std::memory_order_relaxed);
-    // A doubt that a question settled at once is told by its end alone.
+    // Only its end tells of a doubt that a question settled at once.
     if (what.kind == kind::doubt_settled && what.reason == reason::granted) {
         counts_[slot_of(kind::outcome_unknown)][0].fetch_add(1, std::memory_order_relaxed);
     }

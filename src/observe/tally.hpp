@@ -1,6 +1,6 @@
 #pragma once
-// What the counting observer has of events, under one label of a key or under none: a counter for
-// each kind and reason, and histograms of times. And which of them are printed under which name.
+// The counts of events for the counting observer, under one label of a key or under none: a counter
+// for each kind and reason, and histograms of times. And the names under which they are printed.
 //
 // Threads: safe; without locks.
 #include <array>
@@ -20,7 +20,7 @@ namespace leasehold {
 
 using time_bounds = std::vector<std::chrono::nanoseconds>;
 
-// Of counters: those of one kind of event.
+// The counters of one kind of event.
 struct counted_family {
     std::size_t slot;
     const char* name;
@@ -30,7 +30,7 @@ struct counted_family {
 };
 std::span<const counted_family> counted_families() noexcept;
 
-// What a histogram has of an event, and how it is labelled there.
+// The series of the histograms, and how each is labelled.
 enum class timed : std::size_t {
     wait_granted = 0,
     wait_timed_out = 1,
@@ -87,7 +87,7 @@ private:
 
     const time_bounds& bounds_;
     std::array<std::array<std::atomic<std::uint64_t>, reasons_count>, kinds_count> counts_{};
-    std::deque<time_histogram> times_;  // which are not moved
+    std::deque<time_histogram> times_;  // a deque does not move them
 };
 
 }  // namespace leasehold
