@@ -125,7 +125,7 @@ std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_
 // ----------------------------------------------------------------------------------- managing
 
 retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
-    // Somebody may have changed the job between two of these; each time somebody has got on.
+    // Another caller may change the job between two of these; each time that caller has got on.
     constexpr int looks_max = 10;
     for (int look = 0; look < looks_max; ++look) {
         if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;

@@ -44,7 +44,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
                 continue;
             }
             enqueued_job one{0, false};
-            // A look that finds no job tells that somebody has got on: the other job ended.
+            // A look finds no job where the other job has ended: then this inserts again.
             constexpr int looks_max = 10;
             for (int look = 0; one.id == 0; ++look) {
                 if (look == looks_max) {

@@ -70,7 +70,7 @@ public:
 
     // Notes that there are new jobs in the queue; any thread may call it.
     void note_ring(const std::string& queue);
-    // A claim after a ring may have missed jobs that need not wait any more: the next look tells.
+    // A claim after a ring may have missed jobs that wait needlessly: the next look tells.
     bool may_have_left_waiting() const noexcept;
     // Makes the queues promising that were rung for since the last call. True: there were some.
     bool heed_rings();
@@ -112,7 +112,7 @@ private:
     // The longest time until the next look: a longer one could run over the end of the clock.
     static constexpr std::chrono::microseconds look_max = std::chrono::hours{1};
 
-    // One pass over all jobs that may wait for nothing any more, some hundred rows at a time.
+    // One pass over all jobs that may wait needlessly, some hundred rows at a time.
     struct sweep {
         bool is_over_through = false, is_waiting_through = false, are_keys_through = false;
         need_places needs{};
@@ -125,7 +125,7 @@ private:
         std::string name;
         bool is_promising = true;
         bool is_promised = false;     // by the last look
-        bool brings_nothing = false;  // a claim, though that look promised jobs
+        bool brings_nothing = false;  // no claim found jobs that it promised
         bool has_limits = false;
         std::optional<std::chrono::nanoseconds> start_every{};  // by its rate
         // The pause before a look at jobs that a claim left; longer after each claim without jobs.
@@ -213,14 +213,14 @@ private:
     std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t first_ = 0;                          // the queue that is asked first next
     std::set<std::string> complained_of_;            // schedules, once each
-    local_clock::time_point known_everywhere_at_{};  // where we hear of new jobs
+    local_clock::time_point known_everywhere_at_{};  // all know our bell then
     local_clock::time_point next_sweep_of_all_{};
     bool has_complained_of_bell_ = false;
     // The number of the first rows of the history whose delete is refused, and since when.
     std::size_t kept_back_ = 0;
     local_clock::time_point kept_back_since_{};
     bool sees_all_ = false;          // no rows are hidden from us, as of the first claim
-    bool some_are_needed_ = false;   // some jobs, by others, as of the last look
+    bool some_are_needed_ = false;   // others need some jobs, as of the last look
     std::vector<job_id> unsettled_;  // ended jobs for which others may wait
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;

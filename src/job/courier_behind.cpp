@@ -11,8 +11,8 @@ namespace leasehold {
 
 // These ends make the next jobs of their keys available, make room under a limit, or let their jobs
 // run again, now or later; and the next look may be an hour away. Where this worker takes all
-// available jobs, it rings for nobody else; but it may be busy when a later one is due. No failure
-// here may lose the jobs that were claimed before.
+// available jobs, it rings for no other; it does ring for a job due later, when it may be busy. No
+// failure here may lose the jobs that were claimed before.
 void courier::free_behind(
     const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
 ) {

@@ -72,8 +72,8 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
 
-// A foreign key or a trigger of the user's may keep a row. The rows behind it are removed, and it
-// is tried again in an hour.
+// A foreign key or a trigger of the user's may keep a row. This removes the rows behind it, and
+// tries the row again in an hour.
 void courier::prune(connection& on, store& stores) {
     constexpr std::chrono::hours again_after{1};
     constexpr std::chrono::milliseconds time_max{500};

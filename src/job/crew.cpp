@@ -23,7 +23,7 @@ std::string cut(std::string_view words) {
     return std::string{cut_utf8(said, job_store::words_bytes_max)};
 }
 
-// 0 to 1, of the half of a delay that is random.
+// A random number from 0 to 1, for the random half of a delay.
 double drawn() {
     constexpr std::chrono::nanoseconds whole{1'000'000};
     const auto half = static_cast<double>(whole.count()) / 2;

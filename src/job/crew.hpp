@@ -121,7 +121,7 @@ public:
     void end() noexcept;
 
     void give(const std::vector<task>& jobs);
-    // The ends that give jobs back to the database that have not started.
+    // The ends that give back to the database the jobs that have not started.
     std::vector<ended_job> take_back();
     // The ends since the last call, at most so many.
     std::vector<ended_job> take_ends(std::size_t most);

@@ -69,7 +69,7 @@ void settle_at_once(
             own.job_bells().ring(on, stores, queue);
         });
     } catch (const std::exception&) {
-        // The rest is found.
+        // Workers find the rest.
     }
 }
 
@@ -87,7 +87,7 @@ void unblock_at_once(
             }
         } while (!place.is_beginning());
     } catch (const std::exception&) {
-        // The rest is found.
+        // Workers find the rest.
     }
 }
 

@@ -154,7 +154,7 @@ private:
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
-    // Since the last end: without a look since, an idle worker that drains looks at once.
+    // Since the last end. While it is false, an idle worker that drains looks at once.
     bool has_looked_ = false;
     bool was_rung_ = false;  // and no claim since
     bool was_rung_since_look_ = false;
@@ -230,7 +230,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // The job that was rung for may be due later, or wait for nothing any more: the look tells.
+    // The job that was rung for may be due later, or wait needlessly: the look tells.
     if (wanted > 0 && was_rung_) {
         const bool tells_more = courier_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
@@ -423,8 +423,8 @@ void worker::implementation::work_under_one(const std::stop_token& stop) {
     if (failed) std::rethrow_exception(failed);
 }
 
-// A worker that has worked before also waits for faults that somebody has to put right: see the
-// header.
+// True for failures that the worker waits out. Once it has worked, these include faults that
+// somebody has to put right: see the header.
 bool worker::implementation::may_return(const error& failure) const {
     const bool has_worked = session_ != nullptr;
     if (failure.is_transient()) return has_worked || !settings_.drains;

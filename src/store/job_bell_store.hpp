@@ -1,5 +1,5 @@
 #pragma once
-// Where the workers of queues hear of new jobs. The general MUSTs: hold_store.hpp.
+// The bells by which workers hear of new jobs in their queues. The general MUSTs: hold_store.hpp.
 //
 // Bells are hints: a worker's next look finds what a lost ring would have told.
 #include <string>

@@ -5,7 +5,8 @@
 // A waiting job is one whose due time never comes, with a row for each job that it needs: the rows
 // are there from the transaction that enqueues it on. A needed job has ended where, in a snapshot
 // that has the row, there is no job of that number any more. So no statement that ends a job has to
-// know of this table. A completed job may leave no row of the history: then it has completed, too.
+// know of this table. A completed job may leave nothing behind: no row of the history also means
+// that it has completed.
 //
 // A job goes on when it has no such rows any more: in the transaction that takes the last of them
 // away, and by a statement after its commit, since two transactions that take rows away at once do
@@ -23,15 +24,15 @@
 namespace leasehold {
 
 struct job_need {
-    job_id job = 0;    // waits
-    job_id needs = 0;  // for this one
+    job_id job = 0;    // the one that waits
+    job_id needs = 0;  // the one it waits for
     need_until until = need_until::completed;
 };
 
 // A need that is over.
 struct job_need_over {
     job_need what;
-    job_state became = job_state::completed;  // the one that was waited for
+    job_state became = job_state::completed;  // the needed job
 };
 
 // A place in the rows: the next row to be looked at is behind it.
@@ -52,7 +53,7 @@ public:
 
     virtual ~job_need_store() = default;
 
-    // In the transaction open on `inside`, in which the jobs that wait are enqueued.
+    // Adds needs in the transaction open on `inside`, in which the jobs that wait are enqueued.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
     // The needs for those of these jobs that have ended: some `rows_max` at most. A plain read.

@@ -24,8 +24,8 @@ struct queue_look {
     std::optional<std::chrono::microseconds> next_fire_in{};
     // The time since a worker took the turn; nothing: none did, or the clock was set back.
     std::optional<std::chrono::microseconds> swept_ago{};
-    bool some_are_needed = false;  // some jobs of any queue, by others
-    bool some_wait = false;        // jobs of this queue for others, or did until a moment ago
+    bool some_are_needed = false;  // others need jobs, in whichever queue
+    bool some_wait = false;        // jobs of this queue wait for others, or did until a moment ago
     bool some_are_blocked = false;
     bool is_paused = false;
     queue_limits limits{};
@@ -54,8 +54,8 @@ public:
         connection& on, const std::vector<std::string>& queues
     ) = 0;
 
-    // Is called before the first claim: throws where the engine hides rows that a worker reads from
-    // this user, without an error of its own. One plain read that touches no row.
+    // A worker calls it before its first claim: throws where the engine hides rows that a worker
+    // reads from this user, without an error of its own. One plain read that touches no row.
     virtual void require_all_rows(connection&) {}
 
     // Makes due jobs available, at most `jobs_max`, the longest due first. Returns how many.

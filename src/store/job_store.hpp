@@ -114,7 +114,7 @@ public:
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;
 
-    // ---- a worker's
+    // ---- for workers
 
     // Claims available jobs of these kinds, in order: durable. May pass by for a second jobs that
     // have come back before others of their priority, but not where that leaves fewer than

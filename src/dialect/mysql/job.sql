@@ -41,7 +41,8 @@ RETURNING id
 
 -- $1 queue, $2 kind, $3 state where it is due, $4 priority, $5 attempts, $6 rescues, $7 and $8
 -- delays of retries, $9 time limit, $10 unique until, $11 unique key, $12 ordering key, $13
--- payload; default values and empty keys are null. Of three: at once, at $14, in $14 microseconds.
+-- payload; default values and empty keys are null. Three forms: due at once, at $14, in $14
+-- microseconds.
 -- name: row
 ($1, $2, $3, $4, {utc}, NULL, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 

@@ -19,8 +19,8 @@ namespace {
 // The places where the first available job of each queue may be. Rows that were claimed stay in the
 // index until they are vacuumed, which an old snapshot puts off, and each claim from the beginning
 // passes all of them. So a process that claims very much begins where it found the first job the
-// last time; claims from the beginning, as all make them once in a while, find jobs that have come
-// back to before that place. A smaller priority is always seen.
+// last time. Jobs that have come back to before that place are found by claims from the beginning,
+// which every process makes once in a while. A smaller priority is always seen.
 class claim_places {
 public:
     struct place {
