@@ -83,7 +83,7 @@ void courier::withdraw(ear& whose) {
     }
 }
 
-// The bell is a hint: the worker looks by itself, and the bell's row goes with the session.
+// The bell is a hint: the worker looks by itself, and the row goes with the session.
 void courier::complain_of_bell(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
 }
@@ -251,8 +251,8 @@ std::optional<job_state> courier::state_behind(const ended_job& one) {
     return found->state == job_state::running ? std::nullopt : std::optional{found->state};
 }
 
-// A question that fails is asked again. An outage, in which all fail, leaves ends unknown, and
-// loses none of the jobs that were claimed with them.
+// Asks a question that fails again. An outage leaves ends unknown, and loses none of the jobs that
+// were claimed with them.
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {

@@ -8,9 +8,8 @@
 // | dull       | nothing was there when it was looked at  | promising, by a look or what has come |
 // |            |                                          | due                                  |
 //
-// A claim without an answer may have been made, or be made later: until no such claim can come any
-// more, the worker looks in the queue for jobs of this session that are not known here, and does
-// them.
+// A claim without an answer may be made yet: until it cannot come any more, the worker looks in the
+// queue for jobs of this session that are not known here, and does them.
 //
 // Threads: only the thread of run() calls exchange(), look() and the like; any may use job_desk.
 #include <chrono>
@@ -35,7 +34,6 @@
 
 namespace leasehold {
 
-// The times for which a queue with these limits keeps its ended jobs.
 job_retention job_retention_of(const queue_limits& limits);
 
 class courier final : public job_desk {

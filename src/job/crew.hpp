@@ -89,7 +89,6 @@ private:
     std::atomic<bool> is_completed_in_transaction_ = false;
 };
 
-// An end of a job, and its queue.
 struct ended_job {
     std::string queue;
     job_end end;

@@ -112,7 +112,6 @@ void ring_for(
 
 }  // namespace
 
-// Throws where the list has not such places.
 void require_places(const std::vector<new_job>& list) {
     for (std::size_t at = 0; at < list.size(); ++at) {
         for (const std::size_t each : list[at].needs_of_list) {

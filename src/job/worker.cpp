@@ -164,9 +164,8 @@ private:
     friend class implementation;
 };
 
-// Waits after a failure that may pass, a little longer each time; the session's end ends the wait,
-// too. For a session that has begun it may also pass that a server takes no changes, as in a
-// fail-over.
+// Waits after a failure that may pass, a little longer each time, or until the session ends. A
+// server that takes no changes, as in a fail-over, may pass for a session that has begun.
 template <class Try>
 void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
     try {

@@ -277,8 +277,7 @@ private:
         return lists.values();
     }
 
-    // `claim` answers one row without a job, which has the state of queue and session, and the
-    // jobs.
+    // `claim` answers the jobs, and one row without a job for the state of queue and session.
     static constexpr std::size_t standing_column = 0, ended_column = 1, priority_column = 3;
 
     static const row& standing_in(const result& found) {

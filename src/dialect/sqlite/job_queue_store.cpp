@@ -1,5 +1,4 @@
-// The upkeep of queues, and managing jobs, on SQLite. The statements: job_queue.sql, and for ends
-// of jobs job.sql.
+// The upkeep of queues, and managing jobs, on SQLite. The statements: job_queue.sql, job.sql.
 #include "dialect/job_queue_store.hpp"
 
 #include <algorithm>
