@@ -278,7 +278,7 @@ public:
 
     // True where the database has answered, as far as the looks have shown.
     bool look() {
-        if (database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
+        if (in_.begun > 0 || database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
         return has_been_in_touch_;
     }
     milliseconds to_end(const worker_settings& settings) {
