@@ -54,7 +54,7 @@ private:
     std::optional<acquisition> got_{};
 };
 
-// `wanted` must be there until the coroutine goes on.
+// `wanted` must exist until the coroutine goes on.
 inline acquire_awaiter acquire(mutex& wanted, async_wait how = {}) {
     return {wanted, std::move(how)};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A meeting point, again and again: nobody passes before so many are there, across processes.
+// A meeting point, again and again: nobody passes before participants() have arrived, across
+// processes.
 //
 //   leasehold::barrier step{session, "simulation/step", 3};
 //   while (auto passed = step.arrive_and_wait_for(5min)) compute(passed->number);
@@ -20,20 +21,19 @@
 //   step.leave(*std::move(inside));   // nobody of this phase is at work any more
 //
 // Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
-// the database's clock are there, and every one is told of the same phase. Phases are numbered by
-// the key's fencing token: each has a greater number than all before. A participant that gives up
-// at the moment the phase completes is told that it passed. A participant that dies while it waits
-// is not counted, and the others wait for somebody in its place: a phase that completed had all of
-// them alive.
-// Does not promise: that a participant still lives when the others go on. Participants beyond the
-// number of places wait for the next phase.
+// the database's clock have arrived, and every one is told of the same phase. Phases are numbered
+// by the key's fencing token: each has a greater number than all before. A participant that gives
+// up at the moment the phase completes is told that it passed. A participant that dies while it
+// waits is not counted, and the other participants wait for somebody in its place: all participants
+// of a phase were alive when it completed. Does not promise: that a participant still lives when
+// the other participants go on. Participants beyond the number of places wait for the next phase.
 //
 // participants() belongs to the key while anybody waits, as the permits of a semaphore do.
 // Waiting asks again at jittered intervals, two reads each. A caller that was asked to stop before
-// the call does not take part: the answer is nothing, at once, and the database is not asked. In an
+// the call does not take part: the answer is nullopt, at once, and the database is not asked. In an
 // outage the call ends as a wait for a mutex does, by an exception, since others may have passed
-// with this participant; the session then gives up the place.
-// Source: std::barrier; Curator's DistributedDoubleBarrier, whose members are ephemeral, too.
+// with this participant; the session then gives up the place. Source: std::barrier; Curator's
+// DistributedDoubleBarrier, whose members are ephemeral, too.
 //
 // Threads: distinct objects, safe; one barrier object, safe: each call is a participant.
 // Errors: invalid_argument as for a latch; session_lost; lease_lost as above.
@@ -70,7 +70,7 @@ public:
     barrier& operator=(barrier&&) noexcept;
     ~barrier();
 
-    // Takes part in a phase. Answers with the number of the phase that was passed, or nothing where
+    // Takes part in a phase. Answers with the number of the phase that was passed, or nullopt if
     // patience ended, or `cancel` was requested, before it was complete.
     std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
     std::optional<fencing_token> arrive_and_wait_for(
@@ -83,9 +83,8 @@ public:
     std::optional<lease> enter_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
-    // died. False where patience ended, or `cancel` was requested, before that; the lease is
-    // released all the same. invalid_argument for a lease that is not one of this barrier in this
-    // session.
+    // died. False if patience ended, or `cancel` was requested, before that; the lease is released
+    // all the same. invalid_argument for a lease that is not one of this barrier in this session.
     bool leave(lease&& inside, std::stop_token cancel = {});
     bool leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel = {});
 

@@ -94,10 +94,10 @@ inline order_by descending(std::string column) {
 
 // The type of the columns that hold times. The database's clock reads and writes all of them.
 enum class time_kind {
-    // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`. MySQL and
-    // MariaDB compute with these in the time zone of the session: where that has daylight saving, a
-    // term that meets the change is an hour longer or shorter, and in spring may be refused as a
-    // time that does not exist. Use a session in UTC there, or one of the other kinds.
+    // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite it is `utc`. MySQL and MariaDB
+    // compute with these in the time zone of the session: if that has daylight saving, a term
+    // during which the clock changes is an hour longer or shorter, and in spring may be refused as
+    // a time that does not exist. Use a session in UTC there, or one of the other kinds.
     instant = 1,
     // Without a zone, and holding UTC: PostgreSQL timestamp; MySQL and MariaDB DATETIME; SQLite
     // TEXT as `strftime('%Y-%m-%d %H:%M:%f')` writes it.

@@ -71,19 +71,20 @@ public:
     // IMMEDIATE). May travel with the first statement.
     virtual void begin() = 0;
     // True when begin() began the open transaction, it may write, and nothing was sent in it yet:
-    // then its level is READ COMMITTED, and nobody needs to ask. False where that is not known.
+    // then its level is READ COMMITTED, and needs no question to the server. False if that is
+    // unknown.
     virtual bool is_untouched() const noexcept { return false; }
     virtual void commit() = 0;
     // Never throws: a connection whose rollback failed is lost, and the server rolls back itself.
     virtual void rollback() noexcept = 0;
 
-    // Bounds every following call. At least 1 ms; a driver cuts what it cannot express.
+    // Bounds every following call. At least 1 ms; a driver rounds a limit that it cannot express.
     virtual void set_statement_timeout(std::chrono::milliseconds limit) = 0;
 
     // True when the other side answers a trivial statement. False leaves the connection unfit.
     bool answers() noexcept;
 
-    // Wake-ups. Where they do not exist (can_notify() is false) the others throw `unsupported`.
+    // Wake-ups. If can_notify() is false they do not exist, and the next three throw `unsupported`.
     virtual bool can_notify() const noexcept { return false; }
     virtual void listen(std::string_view channel);
     virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);

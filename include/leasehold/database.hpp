@@ -63,9 +63,9 @@ struct database_settings {
     // behind NAT. A message that comes in is only a hint.
     std::string bell_address{};
     // For a cluster that could be written to at several nodes (Galera, Group Replication with
-    // several primaries): true says that all programs write to one and the same node, as through a
-    // proxy that sees to it. Then locks are those of one server. Where that is wrong, two programs
-    // get one key.
+    // several primaries): true says that all programs write to one and the same node, such as
+    // through a proxy that enforces this. Then locks are those of one server. If it is not so, two
+    // programs get one key.
     bool one_node_is_written_to = false;
     // PostgreSQL: true refuses each grant, run, job and heartbeat whose commit would wait for no
     // standby, because synchronous_standby_names is empty: a fail-over could undo it. The refusal
@@ -82,8 +82,8 @@ struct database_settings {
 
 // The longest that one attempt to connect may take, and a request to give it up earlier: the caller
 // was cancelled, or its session was lost. The driver of PostgreSQL obeys the request within moments
-// (but for looking up a host name); the client library of MySQL and MariaDB cannot be interrupted,
-// and has the time alone, in whole seconds.
+// (except while it looks up a host name); the client library of MySQL and MariaDB cannot be
+// interrupted, and has the time alone, in whole seconds.
 struct connect_limits {
     // Converts from a duration and to one: connectors that know of no requests need not.
     connect_limits(std::chrono::milliseconds time, std::stop_token request = {}) noexcept
@@ -92,7 +92,7 @@ struct connect_limits {
 
     std::chrono::milliseconds patience;
     std::stop_token stop;
-    // Throws where the database handle refuses a server it has been connected to: then a connector
+    // Throws if the database handle refuses a server it has been connected to: then a connector
     // that knows of several hosts asks the next. A connector with a single host need not call it.
     std::function<void(connection&)> admit{};
 };
@@ -170,7 +170,7 @@ private:
 };
 
 // One transaction on a pooled connection; rolls back when destroyed without commit(). PostgreSQL
-// hears of it with the first statement, and of one without statements not at all.
+// learns of it from the first statement, and never of a transaction without statements.
 //
 //   leasehold::transaction tx = db.begin();
 //   tx.execute("UPDATE invoice SET closed = true WHERE month = $1", {"2026-10"});

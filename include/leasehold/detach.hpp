@@ -46,10 +46,10 @@
 // whose outcome_is_unknown(), detach_for has given the hold up (it is released in the background);
 // adopt may have moved it, and is to be called again.
 // For a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
-// several; transient where a call of it is under way, or was in doubt a moment ago. Where detach()
-// throws the session goes on; where the outcome of adopt() is unknown, a session that it may have
-// taken ends with its ttl.
-// After etcd's ResumeElection, Session.Orphan, and Redlock's random value that travels.
+// several; transient if a call of it is under way, or was in doubt a moment ago. If detach() throws
+// the session goes on; if the outcome of adopt() is unknown, a session that it may have taken ends
+// with its ttl. After etcd's ResumeElection, Session.Orphan, and Redlock's random value that
+// travels.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -82,8 +82,8 @@ struct LEASEHOLD_EXPORT detached_lease {
 // detach() and detach_for() spend the lease, which counts as released from then on. A call that is
 // refused (invalid_argument) leaves it as it was.
 
-// Asks nobody. The hold goes on living with the session of the lease, and ends with it; one with a
-// fixed term keeps its term.
+// Sends nothing. The hold goes on living with the session of the lease, and ends with it; one with
+// a fixed term keeps its term.
 LEASEHOLD_EXPORT detached_lease detach(lease&& held);
 
 // From here on the hold lives for this term by the database's clock, 1 ms to 366 days, whatever
@@ -92,7 +92,7 @@ LEASEHOLD_EXPORT detached_lease detach_for(lease&& held, std::chrono::microsecon
 
 // Moves the hold into this session, which must not be the one it was detached in. To take a hold
 // back, open a new session and adopt it there: then the value is worthless for everybody else.
-// Nothing where the hold has gone, or somebody else adopted it, or a lease of this session has it
+// nullopt if the hold has ended, or somebody else adopted it, or a lease of this session has it
 // already, or is still being released. Repeating it after an error is harmless. Two round trips.
 LEASEHOLD_EXPORT std::optional<lease> adopt(session& into, const detached_lease& what);
 
@@ -103,7 +103,7 @@ struct LEASEHOLD_EXPORT detached_session {
         lock_kind kind = lock_kind::mutex;
         hold_mode mode = hold_mode::exclusive;
         std::int64_t permits = 1;
-        // What was left of semaphore_settings::hold_at_most; nothing: no term.
+        // The time that was left of semaphore_settings::hold_at_most; nullopt: no term.
         std::optional<std::chrono::microseconds> term_left{};
         bool operator==(const hold&) const = default;
     };
@@ -127,7 +127,7 @@ struct adopted_session {
     std::vector<lease> leases;  // in the order of detached_session::holds
 };
 
-// Goes on with a session, under the caller's own settings. Nothing where it has ended, or somebody
+// Goes on with a session, under the caller's own settings. nullopt if it has ended, or somebody
 // else adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
 // heartbeat, which comes at once.
 LEASEHOLD_EXPORT std::optional<adopted_session> adopt(

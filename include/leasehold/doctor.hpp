@@ -5,12 +5,12 @@
 //       if (each.weight == leasehold::severity::error) std::clog << each.what << '\n';
 //   }
 //
-// Promises: reads only, but for an instant's lock of a row that find_row_lock() explains. A
-// database that cannot be reached, has no tables, or refuses a question is a finding, not an
-// exception. Each finding has a name that stays the same: scripts and alarms may go by it.
-// Does not promise: to find everything. The doctor does not judge what its user may not see; where
-// a right is missing, the finding `not_looked_at` names the question. That finding is good then, so
-// that a program's own user, who may see little, is not warned of it.
+// Promises: reads only, except that it may lock a row for an instant, as find_row_lock() explains.
+// A database that cannot be reached, has no tables, or refuses a question is a finding, not an
+// exception. Each finding has a name that stays the same: scripts and alarms may rely on it. Does
+// not promise: to find everything. The doctor judges only what its user may see; if a right is
+// missing, the finding `not_looked_at` names the question. That finding is good then, so that a
+// program's own user, who may see little, is not warned of it.
 //
 // Ends within connect_timeout where nothing answers; where the server stops answering, within the
 // statement_timeout of one question and the time of one try more.
@@ -121,7 +121,7 @@ namespace leasehold {
 
 enum class severity {
     good = 0,     // for people to know
-    warning = 1,  // it works, and may not when it matters
+    warning = 1,  // it works, and may fail when it matters
     error = 2,    // programs fail, or a promise does not hold
 };
 
@@ -144,7 +144,7 @@ struct examination_settings {
     std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
     std::chrono::milliseconds clock_difference{2000};   // to the server's, beyond the round trip
     int connections_percent = 90;                       // of those that the server lets in
-    std::int64_t dead_rows_max = 50'000;                // of a table, and twice its live ones
+    std::int64_t dead_rows_max = 50'000;                // of a table, and twice its live rows
     std::int64_t history_length_max = 1'000'000;        // of InnoDB
     std::int64_t slot_bytes_max = 1024L * 1024 * 1024;  // kept for a slot that nobody reads
     std::uint64_t log_bytes_max = 256UL * 1024 * 1024;  // of SQLite's write-ahead log

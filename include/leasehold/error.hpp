@@ -36,9 +36,9 @@ enum class errc {
     timed_out = 4,        // the database did not answer within the time allowed
     transient = 5,   // deadlock, serialization or lock wait: the same call may succeed next time
     constraint = 6,  // the database refused a row by one of its constraints
-    schema_missing = 7,      // leasehold's tables are not there: run `leasehold migrate`
+    schema_missing = 7,      // leasehold's tables are missing: run `leasehold migrate`
     schema_mismatch = 8,     // the tables are of another version, edited, or half migrated
-    permission_denied = 9,   // the database user may not do this
+    permission_denied = 9,   // the database user lacks the right to do this
     read_only = 10,          // a replica, a read-only file or a read-only transaction
     lease_lost = 11,         // the lease is not held any more; nothing may be written under it
     session_lost = 12,       // the session has ended; open a new one
@@ -100,7 +100,7 @@ public:
     // library never repeats it blindly; operations on leases settle it by asking with the owner id.
     bool outcome_is_unknown() const noexcept { return facts_->outcome_unknown; }
 
-    // The same in the words of the standard library, where it has one; otherwise std::errc{}.
+    // The standard library's code of this condition, if it has one; otherwise std::errc{}.
     std::errc condition() const noexcept;
 
     const std::string& sqlstate() const noexcept { return facts_->sqlstate; }

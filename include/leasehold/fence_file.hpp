@@ -45,7 +45,7 @@ public:
         std::chrono::milliseconds patience = std::chrono::seconds{10}
     ) const;
 
-    // The highest token admitted so far; nothing where there was none.
+    // The highest token admitted so far; nullopt if there was none.
     std::optional<fencing_token> highest() const;
 
 private:

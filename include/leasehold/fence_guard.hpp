@@ -7,8 +7,9 @@
 //   tx.execute("UPDATE shelf SET …");
 //   tx.commit();
 //
-// Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs none
-// of this. Where they are in two, the data's side has to remember the highest token it was shown.
+// Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs no
+// fence_guard. Where they are in two, the data's side has to remember the highest token it was
+// shown.
 //
 // | the highest token seen of the resource is … | admit()                                |
 // |---------------------------------------------|----------------------------------------|
@@ -24,9 +25,9 @@
 // Tokens are compared within one key of one lock database: guard a resource with one key.
 // The table is one of leasehold's own (`leasehold migrate`, in the other database).
 //
-// Threads: safe. Errors: lease_lost; wrong_transaction where none is open; otherwise what the
-// database says, `transient` where its isolation level met a concurrent writer.
-// After Kleppmann, "How to do distributed locking" (2016), and Chubby's CheckSequencer.
+// Threads: safe. Errors: lease_lost; wrong_transaction if no transaction is open; otherwise the
+// database's error, `transient` if its isolation level refuses the write because of a concurrent
+// writer. After Kleppmann, "How to do distributed locking" (2016), and Chubby's CheckSequencer.
 #include <optional>
 
 #include "leasehold/database.hpp"
@@ -44,7 +45,7 @@ public:
     // Takes part in the caller's transaction on that database, best as its first statement.
     void admit(transaction_ref tx, const key& resource, fencing_token token) const;
 
-    // The highest token committed so far; nothing where there was none. A plain read.
+    // The highest token committed so far; nullopt if there was none. A plain read.
     std::optional<fencing_token> highest(const key& resource) const;
 
 private:

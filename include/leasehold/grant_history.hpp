@@ -1,5 +1,6 @@
 #pragma once
-// The history of grants: who had a key, when, for how long, and how that ended. Off by default.
+// The history of grants: who held a key, when, for how long, and how each hold ended. Off by
+// default.
 //
 //   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});  // once, by the migrating user
 //   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
@@ -21,18 +22,17 @@
 // places at a latch or a barrier, and no jobs, which have a history of their own.
 //
 // Promises: each grant that ends after keep_grant_history() has returned, and before
-// drop_grant_history() is called, is there for as long as it is kept, and once. It commits with its
-// end or not at all.
-// Does not promise: that a program has let go when its grant has ended, see lease.hpp. Where a hold
-// expired and its holder let go before anybody took it, its ending is "expired". After a reboot
-// SQLite knows neither when a grant that the reboot ended was over (it says: at the first write
-// after it) nor how long that grant was held.
+// drop_grant_history() is called, is in the history exactly once, for as long as it is kept. It
+// commits with its end or not at all. Does not promise: that a program has let go when its grant
+// has ended, see lease.hpp. Where a hold expired and its holder let go before anybody took it, its
+// ending is "expired". After a reboot SQLite knows neither when a grant that the reboot ended was
+// over (it says: at the first write after it) nor how long that grant was held.
 //
 // The clean-up (reaper.hpp) removes rows that are older than `keep`, at most 20,000 each time it
 // comes round; `leasehold reap` removes all.
 //
-// Needs, but for reading: the rights of the user that migrates; on MySQL and MariaDB TRIGGER on the
-// tables, too, and SUPER or log_bin_trust_function_creators = 1 where the server writes a binary
+// Needs, except for reading: the rights of the user that migrates; on MySQL and MariaDB TRIGGER on
+// the tables, too, and SUPER or log_bin_trust_function_creators = 1 if the server writes a binary
 // log. The triggers act with the rights of the account that has made them, which must stay.
 //
 // Threads: safe. Errors: those of the database; invalid_argument for a `keep` that is less than a
@@ -94,15 +94,15 @@ struct grant_history_status {
 };
 LEASEHOLD_EXPORT grant_history_status find_grant_history(const database& db);
 
-// Turns the history on. `keep`, 1 minute to 100 years, is how long rows are kept, also those that
-// are there already; without it they are kept for as long as before, at first 30 days. Waits for
-// transactions that have changed lock rows or proved a lease, and later ones wait behind it, no
-// longer than a statement may: `timed_out`. Can be repeated, and changes no triggers then.
+// Turns the history on. `keep`, 1 minute to 100 years, is how long rows are kept, also existing
+// rows; without it they are kept for as long as before, at first 30 days. Waits for transactions
+// that have changed lock rows or proved a lease, and later ones wait behind it, no longer than a
+// statement may: `timed_out`. Can be repeated, and changes no triggers then.
 LEASEHOLD_EXPORT void keep_grant_history(
     const database& db, std::optional<std::chrono::microseconds> keep = {}
 );
 
-// Turns the history off. The rows that are there stay for as long as they are kept. Waits as
+// Turns the history off. Existing rows stay for as long as they are kept. Waits as
 // keep_grant_history() does.
 LEASEHOLD_EXPORT void drop_grant_history(const database& db);
 

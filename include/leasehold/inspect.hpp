@@ -3,9 +3,9 @@
 //
 //   for (const auto& lock : leasehold::list_locks(db, "invoices/")) print(lock);
 //
-// Promises: reads only, takes no locks, and never blocks anybody, but for force_release and
-// request_revoke; find_row_lock and list_row_locks may lock a row for an instant.
-// Does not promise: that an answer is still true when you read it.
+// Promises: reads only, takes no locks, and never blocks anybody, except force_release and
+// request_revoke; find_row_lock and list_row_locks may lock a row for an instant. Does not promise:
+// that an answer is still true when you read it.
 //
 // Threads: safe. Errors: those of the database.
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace leasehold {
 
-// Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
-// Where a key has several holders the answer is about the oldest.
+// nullopt if the key was never locked, or was idle for so long that it has been cleaned up. If a
+// key has several holders the answer is about the oldest.
 LEASEHOLD_EXPORT std::optional<lock_info> describe(const database& db, const key& name);
 
 // The holders of this key, and of no other: nobody, one, or several, oldest grant first.
@@ -39,7 +39,7 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
 
 // The keys that begin with `prefix` and that nobody holds, greater than `after` in byte order of
 // their names: a page of at most `limit`, 1 to 100,000. Each has the token and the name of its last
-// holder, and free_for; a key that was idle for so long that it was cleaned up is not there.
+// holder, and free_for; a key that was idle for so long that it was cleaned up is missing.
 //
 //   std::string last;
 //   for (auto page = list_free_keys(db); !page.empty(); page = list_free_keys(db, {}, last)) {
@@ -58,10 +58,10 @@ struct lock_filter {
 };
 struct lock_page {
     std::vector<lock_info> locks{};     // as of list_locks()
-    std::optional<std::string> next{};  // `after` of the next page; nothing: this is the last
+    std::optional<std::string> next{};  // `after` of the next page; nullopt: this is the last
 };
-// The entries of one key are all on one page, but for a key that has more of them than `limit`: its
-// youngest are left out, and `holders` counts them all.
+// The entries of one key are all on one page. Of a key with more of them than `limit` the youngest
+// are left out, and `holders` counts them all.
 LEASEHOLD_EXPORT lock_page list_some_locks(const database& db, const lock_filter& filter);
 
 // Counts what list_locks() would list. Reads a row or two of each of them, and sends three numbers.
@@ -78,12 +78,12 @@ LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
     const database& db, std::string_view prefix = {}
 );
 
-// The open transaction that keeps the key's row locked; nothing where none does. A key stays closed
+// The open transaction that keeps the key's row locked; nullopt if none does. A key stays closed
 // for as long, also when its holder's lease has run out: a transaction that has proved the lease
 // may still write under it. Waits for nobody. On a server it tries for an instant to lock the row
 // itself. With no right to UPDATE, or on a server that takes no writes, it relies on what the
-// server shows. It answers nothing where it cannot know, as on MySQL when a proof locks the row and
-// this user has no right but SELECT; examine_key() says so.
+// server shows. It answers nullopt if it cannot know, such as on MySQL when a proof locks the row
+// and this user has only the right to SELECT; examine_key() says so.
 //
 // | engine     | which transaction                       | the rest needs                         |
 // |------------|-----------------------------------------|----------------------------------------|
@@ -97,7 +97,7 @@ LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
 // | SQLite     | the process that has the file's write   | Linux, the same process namespace; no  |
 // |            | lock, whatever the key                  | since when, no application's own name  |
 //
-// Where a right is missing, missing_right names it, and the rest is empty.
+// If a right is missing, missing_right names it, and the other fields are empty.
 LEASEHOLD_EXPORT std::optional<row_lock_info> find_row_lock(const database& db, const key& name);
 
 // The keys that begin with `prefix` whose holder's lease has run out and whose row such a
@@ -114,16 +114,16 @@ LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 // with its next heartbeat, at most a third of its ttl later, and the holder decides. A holder with
 // a fixed term has no heartbeat and is not told; nor are holders of a key of another kind than a
 // mutex. Waits for a transaction that holds a proof. Answers with the holder that was asked, or
-// nothing where the key was free, or held as another kind, which describe() tells.
+// nullopt if the key was free, or held as another kind, which describe() tells.
 LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
 // Frees a key from its holder: from all its holders, where there are several, and from all that
 // have arrived at a latch, which is closed and empty then; the answer is about the oldest holder
 // and says how many there were. The holder's token becomes stale at once: its proofs, and its
 // writes under a fence, are refused; its lost() fires with its next heartbeat. Waits for a
-// transaction that holds a proof. Answers with the hold that was freed, as it was; where only
-// arrivals were forgotten, with an entry that is not held and has `arrived`; or with nothing where
-// nobody held it.
+// transaction that holds a proof. Answers with the hold that was freed, as it was; if only arrivals
+// were forgotten, with an entry that is not held and has `arrived`; or with nullopt if nobody held
+// it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
 // Frees the key from one grant of a mutex and no other. Answers nothing, and changes nothing, where

@@ -69,11 +69,11 @@ enum class unique_until {
     ended = 2,    // until it is completed, discarded or cancelled
 };
 
-// The answer to a job of the same unique key that is there. A job that is replaced keeps its
-// number, its ordering key and its place behind others of that key, and begins afresh: it has the
-// payload, kind, priority, due time, limits and retries of the new one, no attempts and no error.
-// If it waits for jobs it needs, it goes on waiting for them. If it runs, it stays as it is, and
-// enqueued_job::is_running says so: the new one is not enqueued. Where the new one must not be
+// The answer to a new job whose unique key an existing job has. A job that is replaced keeps its
+// number, its ordering key and its place behind other jobs of that key, and begins afresh: it has
+// the payload, kind, priority, due time, limits and retries of the new one, no attempts and no
+// error. If it waits for jobs it needs, it goes on waiting for them. If it runs, it stays as it is,
+// and enqueued_job::is_running says so: the new one is not enqueued. If the new one must not be
 // lost, use unique_until::started.
 enum class on_conflict {
     keep = 1,     // changes nothing, and answers with that job
@@ -95,7 +95,8 @@ struct retry_policy {
     std::chrono::milliseconds delay_max{std::chrono::hours{1}};
 };
 
-// The time until the next attempt, after so many. `jitter`: 0 to 1, of the half that is random.
+// The time until the next attempt, after this number of attempts. `jitter`: 0 to 1, of the half
+// that is random.
 LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept;
@@ -110,7 +111,7 @@ struct new_job {
     // The earliest start: a date of 1970 to 2999, compared with the database's clock when the job
     // is enqueued and when it comes due. Without: at once.
     std::optional<schedule::instant> run_at{};
-    // The same as a delay from now, by the database's clock; not with run_at. 0 to 366 days.
+    // The due time as a delay from now, by the database's clock; not with run_at. 0 to 366 days.
     std::chrono::milliseconds delay{0};
     // Not empty: at most one such job in this queue; up to 255 bytes of UTF-8.
     std::string unique_key{};
@@ -126,11 +127,11 @@ struct new_job {
     // days.
     std::optional<std::chrono::milliseconds> time_limit{};
     int rescues_max = 3;  // 1 to 10,000
-    // Numbers of jobs, in any queue, which must end before it is due. One that is not there any
-    // more has completed. Not with run_at or delay.
+    // Numbers of jobs, in any queue, which must end before it is due. A job whose row no longer
+    // exists has completed. Not with run_at or delay.
     std::vector<job_id> needs{};
-    // The same for others in the list of enqueue_many(), by their places from 0 on; in any order,
-    // but no circle.
+    // Jobs in the list of enqueue_many() which must end before, by their places from 0 on; in any
+    // order, but no circle.
     std::vector<std::size_t> needs_of_list{};
     need_until needs_until = need_until::completed;
 };

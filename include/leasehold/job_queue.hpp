@@ -13,15 +13,15 @@
 // otherwise. Limits count live claims, not a number that could drift: the claims of a worker that
 // died stop counting as soon as its jobs are rescued. If two jobs have one unique key, one of them
 // is enqueued.
-// Does not promise: that jobs of one priority start exactly in the order of their ids where several
-// workers claim at once, or where one is enqueued by a transaction that commits late; nor that a
-// job that comes back, as by a retry, goes before those that wait: where very many are done it may
+// Does not promise: that jobs of one priority start exactly in the order of their ids if several
+// workers claim at once, or if one is enqueued by a transaction that commits late; nor that a job
+// that comes back, such as by a retry, starts before those that wait: if very many are done it may
 // wait for a second. Jobs of one ordering key run one at a time whatever happens, and in the order
 // of their ids as far as they were committed. A claim that is under way while a limit is set for
 // the first time may pass it, once.
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
-// at once where the worker's last look told it of that job, and within some seconds else. It may
+// at once if the worker's last look told it of that job, and otherwise within some seconds. It may
 // need jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
 // The jobs it needs must have been committed, or be of the same transaction: else they count as
 // completed. While a job is needed, its row is kept for a day at least where it is discarded or
@@ -32,8 +32,8 @@
 // second one read more, which finds the workers to tell of new jobs.
 // Errors: invalid_argument for a bad name, payload or number, or a circle, before anything is sent;
 // for a needed job that was never enqueued, after that: roll the caller's transaction back.
-// constraint where on_conflict::fail met a job of the same unique key; wrong_transaction where the
-// transaction cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to
+// constraint if on_conflict::fail found a job of the same unique key; wrong_transaction if the
+// transaction cannot be used (aborted, of another engine). outcome_is_unknown() if the answer to
 // enqueue() was lost: give such jobs a unique key and enqueue again.
 //
 // Threads: safe, all of it; calls that take a transaction, one thread at a time for each.
@@ -58,18 +58,18 @@ struct job_queue_settings {
 
 // The limits of a queue, in the database: they hold for all its workers.
 struct queue_limits {
-    // The number of its jobs that may run at a time in the whole cluster; nothing: as many as its
-    // workers can. 1 to 1,000,000.
+    // The number of its jobs that may run at a time in the whole cluster; no limit if unset. 1 to
+    // 1,000,000.
     std::optional<int> running_max{};
-    // The same for each ordering key. 1 to 1,000.
+    // The number of jobs of one ordering key that may run at a time. 1 to 1,000.
     int running_per_key_max = 1;
     // In the long run `starts_max` are started in each `starts_per`, evenly: after a pause up to
-    // `starts_max` at once, and so up to twice as many in one `starts_per`. Nothing: no limit. 1 to
+    // `starts_max` at once, and so up to twice as many in one `starts_per`. No limit if unset. 1 to
     // 1,000,000; 1 ms to 366 days.
     std::optional<int> starts_max{};
     std::chrono::milliseconds starts_per{1000};
-    // The time for which the rows of jobs that have ended are kept. 0: a row goes with the job's
-    // end; but one that has a result is kept for a day at least. 0 to 100 years.
+    // The time for which the rows of jobs that have ended are kept. 0: the end of a job deletes its
+    // row; but one that has a result is kept for a day at least. 0 to 100 years.
     std::chrono::seconds keep_completed{0};
     std::chrono::seconds keep_discarded{std::chrono::hours{24 * 7}};
     std::chrono::seconds keep_cancelled{std::chrono::hours{24 * 7}};

@@ -8,8 +8,7 @@
 //                                    .zone = "Europe/Berlin",
 //                                    .job = {.kind = "report", .payload = "for {fire_time}"}});
 //
-// Every host may call it when it starts: a schedule that is there already and is the same stays
-// untouched.
+// Every host may call it when it starts: an existing schedule that is the same stays untouched.
 //
 // | a fire time is          | with skip | with fire_once               | with catch_up            |
 // |-------------------------|-----------|------------------------------|--------------------------|
@@ -86,8 +85,8 @@ LEASEHOLD_EXPORT bool set_job_schedule(const database& db, const job_schedule& w
 // Removes the schedule; the jobs that it has enqueued stay. False: there was none.
 LEASEHOLD_EXPORT bool remove_job_schedule(const database& db, std::string_view name);
 
-// A paused schedule does not fire; afterwards it goes on with the next fire time from then on.
-// False: there is none.
+// A paused schedule does not fire; a resumed one goes on with its next fire time after that. False
+// if no such schedule exists.
 LEASEHOLD_EXPORT bool pause_job_schedule(const database& db, std::string_view name);
 LEASEHOLD_EXPORT bool resume_job_schedule(const database& db, std::string_view name);
 

@@ -6,7 +6,7 @@
 //   {"time":"2026-11-02T09:15:01.123456Z","level":"debug","event":"granted","key":"invoice/7",
 //    "number":5,"reason":"tried","seconds":0.001234}        (in one line)
 //
-// `key`, `number`, `reason`, `seconds` (the event's `took`) and `detail` are there where the event
+// A line has `key`, `number`, `reason`, `seconds` (the event's `took`) and `detail` if the event
 // has them; observer.hpp has the table of all events. The lines are valid JSON whatever is in a
 // key: bytes that are not UTF-8 become U+FFFD.
 //

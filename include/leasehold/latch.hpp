@@ -1,5 +1,6 @@
 #pragma once
-// A door that opens once, when so many have arrived: across processes, and deaths on the way.
+// A door that opens once, when count() participants have arrived: across processes, and deaths on
+// the way.
 //
 //   leasehold::latch loaded{session, "import/2026-10/loaded", 4};
 //   if (auto mine = loaded.try_join()) {  // in each of the four loaders
@@ -26,8 +27,8 @@
 // A participant that dies before it arrived does not count: its place is free when its session's
 // TTL has passed, for another to join and do its part. Waiters see that in tally(): `present` goes
 // down.
-// Does not promise: that anybody takes the place of the dead. Waiting does not end because nobody
-// is there: a place can be taken at any time.
+// Does not promise: that anybody takes the place of the dead. Waiting goes on when no participant
+// is left: a place can be taken at any time.
 //
 // An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
 // all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.
@@ -71,16 +72,17 @@ public:
     latch& operator=(latch&&) noexcept;
     ~latch();
 
-    // Takes a place among the participants; busy where all are taken. Its lease proves, in
+    // Takes a place among the participants; busy if all are taken. Its lease proves, in
     // verify_in(tx), that the place is still ours; releasing the lease frees the place.
     acquisition try_join();
 
-    // Arrives, and spends the lease. Throws lease_lost where the place is not ours any more. An
-    // error whose outcome_is_unknown() leaves the lease: tally() and its verify() tell.
+    // Arrives, and spends the lease. Throws lease_lost if the place is no longer ours. An error
+    // whose outcome_is_unknown() leaves the lease: tally() and its verify() tell.
     void arrive(lease& place);
 
     latch_tally tally();
-    // Waits for the latch to open: for so long, or until cancelled. The session need not be live.
+    // Waits for the latch to open: for `patience`, or until cancelled. The session need not be
+    // live.
     latch_tally wait_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
     latch_tally wait(std::stop_token cancel = {});
 

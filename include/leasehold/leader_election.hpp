@@ -19,14 +19,14 @@
 //
 // The term of a leader is the fencing token of its lease: each is greater than all before it.
 //
-// All candidates: current_leader(), and list_waiters() of inspect.hpp for the others.
+// All candidates: current_leader(), and list_waiters() of inspect.hpp for the candidates that wait.
 //
 // Promises: those of leasehold::mutex, which this is built on and whose keys it uses: at most one
 // leader by the database's clock; lost() and on_lost come before anyone else can be elected; a
 // deposed leader cannot have committed anything under leading->lease().verify_in(tx). A
-// proclamation goes with its term: a new leader starts without metadata.
-// Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
-// a deposed leader stops by itself.
+// proclamation is deleted with its term: a new leader starts without metadata. Does not promise:
+// fairness; that a follower sees every term (it polls, and sees the newest); that a deposed leader
+// stops by itself.
 //
 // Threads: leader_election is safe; a leadership and a leader_watch: one thread at a time each, but
 // lost() from any. Callbacks run in the thread that noticed and must not block.
@@ -115,14 +115,14 @@ public:
     // once, without asking anybody. Throws session_lost when the session is lost: campaign again
     // with a new one.
     [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
-    // Waits at most so long.
+    // Waits for `patience` at most.
     [[nodiscard]] std::optional<leadership> campaign_for(
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
 
     // Goes on with a term that another process gave up by detach(): the same term, and followers
-    // see no change but of node_info. on_elected is called here, too. Nothing where the term has
-    // ended meanwhile, or somebody else adopted it; all else is as adopt() of detach.hpp says.
+    // see no change but of node_info. on_elected is called here, too. nullopt if the term has ended
+    // meanwhile, or somebody else adopted it; everything else is as adopt() of detach.hpp says.
     // invalid_argument for the lease of another key.
     [[nodiscard]] std::optional<leadership> adopt(const detached_lease& what);
 
@@ -139,7 +139,7 @@ private:
 LEASEHOLD_EXPORT detached_lease detach(leadership&& leading);
 LEASEHOLD_EXPORT detached_lease detach_for(leadership&& leading, std::chrono::microseconds term);
 
-// Asks who leads now; nothing where nobody does. A plain read.
+// Asks who leads now; nullopt if nobody does. A plain read.
 LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);
 
 struct leader_watch_settings {
@@ -158,8 +158,8 @@ public:
     // cancelled, and at once where that was before the call. It waits for a database that does not
     // answer, and asks again.
     bool next(std::stop_token cancel = {});
-    // Waits at most so long; false, too, when nothing changed. Throws where the last answer was an
-    // error.
+    // Waits for `patience` at most; false, too, when nothing changed. Throws if the last answer was
+    // an error.
     bool next_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
     // The leader as of the last next(). Its durations are those at the moment of the change.

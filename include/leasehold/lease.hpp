@@ -50,9 +50,9 @@ class LEASEHOLD_EXPORT lease {
 public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
-    // Releases before it returns, and never throws. Where the database does not answer it waits for
-    // one statement_timeout, and not at all where no connection could be opened last; the session
-    // then goes on with the release in the background. A lease whose time has run out is given back
+    // Releases before it returns, and never throws. If the database does not answer it waits for
+    // one statement_timeout, and not at all if no connection could be opened last; the session then
+    // goes on with the release in the background. A lease whose time has run out is given back
     // there, too, without a wait. Where the session has ended, a fixed term runs out. Commit the
     // transaction that proved this lease first: a release waits for a transaction that holds the
     // proof.
@@ -87,10 +87,10 @@ public:
     }
 
     // Begins the term of a lease anew (hold_at_most of a mutex, or of a semaphore): from now on it
-    // lives for so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already,
-    // and lost() has fired. For a mutex: waits for transactions that hold a proof of it; where this
-    // throws, and the outcome is unknown, deadline() is the earlier of both ends. invalid_argument
-    // for a lease without a term.
+    // lives for `hold_at_most`, 1 ms to 366 days, also if that ends sooner than before. False: it is lost
+    // already, and lost() has fired. For a mutex: waits for transactions that hold a proof of it;
+    // if this throws, and the outcome is unknown, deadline() is the earlier of both ends.
+    // invalid_argument for a lease without a term.
     [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
 
     // Asks the database: false means lost, and lost() has fired.
@@ -108,11 +108,11 @@ public:
     // Errors: wrong_transaction where none is open; transient as said.
     void verify_in(transaction_ref tx);
 
-    // Gives the key back. Repeating it is harmless. Where the database does not answer it tries
-    // again for acquire_timeout; then the session goes on, and this throws, or says `unknown`.
-    // Commit first: a transaction of database::begin() that has proved this lease (on SQLite any
-    // that this thread has open) keeps its row locked. Then nothing is sent, this says `unknown`,
-    // the observer hears why, and the end of the transaction releases. If the transaction is on a
+    // Gives the key back. Repeating it is harmless. If the database does not answer it tries again
+    // for acquire_timeout; then the session goes on, and this throws, or says `unknown`. Commit
+    // first: a transaction of database::begin() that has proved this lease (on SQLite any that this
+    // thread has open) keeps its row locked. Then nothing is sent, this says `unknown`, the
+    // observer is told why, and the end of the transaction releases. If the transaction is on a
     // connection of yours, this waits for it, for a statement_timeout at most.
     release_outcome release();
 
@@ -138,7 +138,7 @@ public:
     lease& operator*() & { return granted(); }
     lease&& operator*() && { return std::move(granted()); }
     lease* operator->() { return &granted(); }
-    // Empty where granted, and where the holder was gone when the database looked again.
+    // Empty if granted, or if the holder was gone when the database looked again.
     const std::optional<lock_info>& holder() const noexcept { return holder_; }
 
 private:

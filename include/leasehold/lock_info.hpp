@@ -26,8 +26,8 @@ struct lock_info {
     // Live waiters in its queue; for a shared mutex the writers, and the holders that upgrade. A
     // refused try counts none.
     std::int64_t waiters = 0;
-    // Where several can hold a key, the fields above describe one holder; these describe it, and
-    // all of them. A refused try does not count them.
+    // If several can hold a key, the fields above describe one holder; these describe it, and all
+    // of them. A refused try does not count them.
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
     std::int64_t permits = 0;  // of a semaphore: the number of permits it has
@@ -37,7 +37,7 @@ struct lock_info {
     std::int64_t capacity = 0;
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
     // In a list of free keys alone: the time since its last holder let go or was lost; for a key
-    // that several can hold, since its last grant. Nothing where that is not known.
+    // that several can hold, since its last grant. nullopt if that is unknown.
     std::optional<std::chrono::microseconds> free_for{};
 };
 
@@ -45,7 +45,7 @@ struct lock_info {
 struct lock_counts {
     std::int64_t keys = 0;     // held by somebody
     std::int64_t holders = 0;  // of all keys
-    std::int64_t waiters = 0;  // live ones, as lock_info::waiters
+    std::int64_t waiters = 0;  // live waiters, as in lock_info::waiters
 };
 
 // A waiter for a key.
@@ -71,7 +71,7 @@ struct row_lock_info {
     std::optional<std::chrono::microseconds> open_for{};  // since its transaction began
     bool may_be_others = false;   // others may be, too: this is the one that began first
     bool locks_all_keys = false;  // SQLite: the file, and with it every key
-    std::string missing_right{};  // the right without which the server does not tell the rest
+    std::string missing_right{};  // the right that the server demands for the missing fields
     std::string way_to_end{};     // an administrator's way to end it: "KILL 1234"
 };
 

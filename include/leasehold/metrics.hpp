@@ -43,8 +43,8 @@
 //
 // The table of events in observer.hpp says what each counts. A try that is granted at once is a
 // wait as well, a short one. The number of open doubts is leasehold_doubts_total less the sum of
-// leasehold_doubts_settled_total. All series that have no label of a key, a queue or a kind are
-// there from the start; those of a queue and kind are there from its first started job on.
+// leasehold_doubts_settled_total. All series without a label of a key, a queue or a kind exist from
+// the start; those of a queue and kind exist from its first started job on.
 //
 // There is no limit on the number of keys, so keys are no labels. Where a key says what kind of
 // work it is for, label_of_key may turn it into the label of that kind, if kinds are few:
@@ -118,7 +118,7 @@ public:
     void on_event(const event& what) noexcept override;
 
     std::string text() const;
-    // The same, and the present use of this database's pool.
+    // As text(), with the present use of this database's pool.
     std::string text(const database& db) const;
 
 private:

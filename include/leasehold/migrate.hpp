@@ -41,9 +41,8 @@ struct migration_step {
     std::string checksum{};  // SHA-256 of the file, in hexadecimal
     bool is_applied = false;
     bool is_half_applied = false;
-    bool is_newer =
-        false;  // unknown to this program, which goes on with it where `problem` is empty
-    std::string problem{};  // empty, or its fault in words
+    bool is_newer = false;  // unknown to this program, which goes on with it if `problem` is empty
+    std::string problem{};  // empty, or a message that describes its fault
 };
 
 // Applies all missing migrations; answers with those it applied, oldest first.
@@ -85,7 +84,7 @@ struct installation {
 // All tables of leasehold in this database, whatever their names: locks under one name exclude
 // nobody who uses another, so a program can find a mistyped prefix or schema before migrate() makes
 // tables for it. Changes nothing; sees what this user may see, on MySQL and MariaDB of the one
-// database alone, and nothing where there is no file yet.
+// database alone. Empty if there is no file yet.
 LEASEHOLD_EXPORT std::vector<installation> list_installations(const database& db);
 
 // Throws schema_missing or schema_mismatch unless the schema is the one this program knows, or a

@@ -130,7 +130,7 @@ public:
     multi_acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested.
     multi_acquisition acquire(std::stop_token cancel = {});
-    // Waits at most so long; zero or less asks once.
+    // Waits for `patience` at most; zero or less asks once.
     multi_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});

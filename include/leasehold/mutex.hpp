@@ -28,23 +28,23 @@
 //
 // A waiter learns of its turn at once from a release through the same database handle (and its
 // copies); from other processes of the machine, and others with a database_settings::bell_address,
-// by a datagram to its handle's own socket; from the rest by a bell where the database has one
-// (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any case:
-// one statement for everybody who waits on one handle. It holds no pooled connection meanwhile.
-// A call that was asked to stop before it began is empty, at once, and asks the database nothing.
-// An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
-// call beyond its time: the call ends by its deadline (after a second at least, in which a
-// connection may be opened), when it is cancelled or when its session is lost, and one statement
-// time-out later where a statement was under way, which the session then settles.
-// acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
-// whose waiting calls have no queue and ask again and again, have no such call.
-// Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
-// before its waiters; so may a waiting call with its first try. Waiting calls that come
-// while a transaction with a proof is open queue when that has ended, in any order.
+// by a datagram to its handle's own socket; from processes elsewhere by a bell if the database has
+// one (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any
+// case: one statement for everybody who waits on one handle. It holds no pooled connection
+// meanwhile. A call that was asked to stop before it began is empty, at once, and asks the database
+// nothing. An outage ends no wait, and the call goes on when the database answers again; nor does
+// it keep a call beyond its time: the call ends by its deadline (after a second at least, in which
+// a connection may be opened), when it is cancelled or when its session is lost, and one statement
+// time-out later where a statement was under way, which the session then settles. acquire_async()
+// waits so, too, without a thread that waits: async.hpp. The other kinds of locks, whose waiting
+// calls have no queue and ask again and again, have no such call. Does not promise: fairness of
+// tries. A try may have a key that is really free, as after a death, before its waiters; so may a
+// waiting call with its first try. Waiting calls that come while a transaction with a proof is open
+// queue when that has ended, in any order.
 //
-// Where the answer to a try was lost on the way, the library asks again with the owner id; when
-// that too fails the call throws an error whose outcome_is_unknown(), and the session goes on
-// settling the try, so that a grant nobody knows of outlives the error by no more than moments.
+// If the answer to a try was lost on the way, the library asks again with the owner id; when that
+// too fails the call throws an error whose outcome_is_unknown(), and the session goes on settling
+// the try, so that a grant nobody knows of outlives the error by no more than moments.
 //
 // Threads: distinct objects, safe; one mutex object, safe.
 // Errors: invalid_argument for a bad key or setting, or a key in use as something else than a
@@ -81,9 +81,9 @@ struct mutex_settings {
     std::optional<std::chrono::microseconds> hold_at_most{};
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // The key stays closed for so long after a holder *died*, 0 to 60 s: the holder's last
-    // statements then have time to arrive where nothing compares tokens. Not after a release, nor
-    // after force_release().
+    // After a holder died (its session or term ran out), nobody gets the key for this time, 0 to 60
+    // s: writes that it had already sent arrive before the next holder's, also at a resource that
+    // compares no tokens. Does not apply after a release or force_release().
     std::chrono::microseconds lock_delay{0};
     // For people and programs that ask who holds the key: UTF-8, at most 4,000 bytes.
     std::string metadata{};
@@ -106,7 +106,7 @@ public:
     acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested, before the call or in it.
     acquisition acquire(std::stop_token cancel = {});
-    // Waits at most so long; zero or less asks once.
+    // Waits for `patience` at most; zero or less asks once.
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
@@ -137,8 +137,8 @@ public:
     // own; one more than connections_max is opened rather than waited for.
     // Errors, none of which ends the transaction: wrong_transaction where none is open, where it is
     // of another engine or database, and at any level of isolation but READ COMMITTED (the default
-    // of MySQL and MariaDB is another), on SQLite where it has read before somebody else wrote;
-    // session_lost; read_only, schema_missing and permission_denied where the transaction may not
+    // of MySQL and MariaDB is another), on SQLite if it has read before somebody else wrote;
+    // session_lost; read_only, schema_missing and permission_denied if the transaction cannot
     // change leasehold's tables.
     std::optional<pending_lease> try_acquire_in(transaction_ref tx);
 

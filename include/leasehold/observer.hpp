@@ -11,11 +11,11 @@
 // spdlog_observer.hpp logs; `observers`, below, tells several.
 //
 // The dangerous events have names of their own, so that they can be counted and alarmed on.
-// Errors that a destructor met end up here too: a destructor never throws.
+// The errors of a destructor are told here, too, because a destructor never throws.
 //
-// All events. `number` is the fencing token where nothing else is said. A dash means that `took`
-// has no value; with a dash beside a time, only a release by force, a refused proof and the loss of
-// a session have none:
+// All events. `number` is the fencing token unless the table says otherwise. A dash means that
+// `took` has no value; with a dash beside a time, only a release by force, a refused proof and the
+// loss of a session have none:
 //
 // | event               | level   | told when                  | took           | reason         |
 // |---------------------|---------|----------------------------|----------------|----------------|
@@ -90,10 +90,10 @@
 // doubts at a grant name one of its keys. A quorum_lock tells what its members do. A call that
 // waits tells `refused` for each try it makes.
 //
-// Where a question settles a doubt at once, as granted, doubt_settled alone tells of it. For all
-// other doubts outcome_unknown comes first, and then doubt_settled once for each: released, the
-// lease had been granted after all; not_granted, there was no lease, or not any more; given_up,
-// nobody asks any more.
+// If a question settles a doubt at once, as granted, doubt_settled alone tells of it. For all other
+// doubts outcome_unknown comes first, and then doubt_settled once for each: released, the lease had
+// been granted after all; not_granted, there was no lease, or not any more; given_up, nobody asks
+// any more.
 //
 // Threads: on_event is called from any thread that uses the library, several at once, and from the
 // background threads of sessions; it must not block and must not call back into the library.
@@ -133,7 +133,7 @@ enum class event_kind {
     job_rescued = 19,
 };
 
-// Why, or how it happened: see the table of events. The words of name_of() stay as well.
+// Why, or how it happened: see the table of events. The texts of name_of() stay as well.
 enum class event_reason {
     none = 0,
     // These have the numbers of loss_reason.

@@ -18,13 +18,13 @@
 // | this tick, unfinished, and its holder is gone  | runs; already_run without repeat_abandoned |
 // | a start less than hold_at_least ago            | closed                                    |
 //
-// Where the key itself is held, by a run of another tick or by a mutex of this name, the answer is
+// If the key itself is held, by a run of another tick or by a mutex of this name, the answer is
 // `running`. While a task runs its name is locked as a mutex is: list_locks() shows it, force can
 // free it, and it has a token that grows with each run. When its process dies the key is free
 // within the session's ttl (with hold_at_most: when that has passed), and the tick can run again.
 //
 // A run that took longer than hold_at_most has failed its tick: destroying it unfinished after that
-// records it as failed, with words that say so, and the tick does not run again. That needs a
+// records it as failed, with a text that says so, and the tick does not run again. That needs a
 // process that lives, a database that answers, and a tick that nobody has started again: heed
 // lost().
 //
@@ -94,12 +94,12 @@ struct run_outlook {
     start_refusal refusal = start_refusal::none;
     schedule::instant tick{};              // the current one
     std::chrono::microseconds next_in{0};  // until the next one
-    std::optional<run_info> last{};        // nothing where the task was never run
+    std::optional<run_info> last{};        // nullopt if the task was never run
     std::optional<lock_info> holder{};     // where refused when the key was asked for
 };
 
-// One run of a task. Destroyed without finish(), it is abandoned, unless it took longer than
-// hold_at_most: then it has failed.
+// One run of a task. If it is destroyed without finish() it is abandoned; if it took longer than
+// hold_at_most it has failed.
 class LEASEHOLD_EXPORT task_run {
 public:
     task_run(task_run&&) noexcept;
@@ -112,7 +112,7 @@ public:
     // Heed lease().lost(), and prove writes with lease().verify_in(tx), as with any lease.
     leasehold::lease& lease() noexcept;
 
-    // Records the result and gives the key back. Throws the database's error where it could not be
+    // Records the result and gives the key back. Throws the database's error if it could not be
     // asked; the run then counts as unfinished.
     finish_outcome finish(const run_result& result = {});
     // Finishes, and ends the session: with the release in one commit, as by end_with(), where that

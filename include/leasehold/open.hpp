@@ -28,7 +28,7 @@ namespace leasehold {
 
 // Connects to nothing: the first use does.
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
-// Asks `source` for the URL again before each new connection, but for SQLite.
+// Asks `source` for the URL again before each new connection, except on SQLite.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 // "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone, also where the driver

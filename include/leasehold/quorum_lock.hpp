@@ -22,18 +22,18 @@
 //
 // Promises: while a quorum lease is live no other one is granted the key, because two majorities
 // share a server, and each server keeps its word: by its own clock alone, across restarts, and with
-// a commit that is durable before it is answered. lost() fires before that can change. A lease is
-// believed for ttl - elapsed - drift, where drift is Redlock's ttl / 100 + 2 ms or the session's
-// `margin`, whichever is longer: its deadline is that of the majority, counted from before each
-// request was sent, and moves on with the heartbeats. A server that does not answer delays a try by
-// server_timeout at most, and once more where grants of other servers have to be given back.
-// Does not promise: a proof. verify_in on one server's lease proves that server's grant and no
-// more: another majority may have formed without it. Nor a single fencing token: tokens of
+// a commit that is durable before it is answered. lost() fires before that can change. A lease
+// counts as held for ttl - elapsed - drift, where drift is Redlock's ttl / 100 + 2 ms or the
+// session's `margin`, whichever is longer: its deadline is that of the majority, counted from
+// before each request was sent, and moves on with the heartbeats. A server that does not answer
+// delays a try by server_timeout at most, and once more where grants of other servers have to be
+// given back. Does not promise: a proof. verify_in on one server's lease proves that server's grant
+// and no more: another majority may have formed without it. Nor a single fencing token: tokens of
 // different servers do not compare. A resource can refuse late writers all the same: let it keep
 // the highest token of *each* server (a fence_guard resource per server) and refuse a holder that
 // shows a lower one for any. A later holder has a server in common with every earlier one, and
-// there its token is greater.
-// A server that loses committed transactions (asynchronous fail-over) breaks all of it.
+// there its token is greater. A server that loses committed transactions (asynchronous fail-over)
+// breaks all of it.
 //
 // A call that was asked to stop before it began is empty at once, and asks no server; a later
 // request ends the wait when the try under way has ended.
@@ -101,15 +101,15 @@ public:
     // Releases on every server; never throws.
     ~quorum_lease();
 
-    // The token of each server, in the order they were given; nothing where it did not grant.
+    // The token of each server, in the order they were given; nullopt if it did not grant.
     const std::vector<std::optional<fencing_token>>& tokens() const noexcept;
-    // The number of grants that are believed in now.
+    // The number of grants that count as held now.
     std::size_t held_count() const noexcept;
 
     // Fires when less than a majority is left, or it was released.
     std::stop_token lost() const noexcept;
     bool held_locally() const noexcept;
-    // The moment until which a majority may be believed in, if no further heartbeat succeeds.
+    // The moment until which a majority counts as held if no further heartbeat succeeds.
     local_clock::time_point deadline() const noexcept;
 
     // Asks all servers; true when a majority says that it is still held.
@@ -162,7 +162,7 @@ public:
     quorum_acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested.
     quorum_acquisition acquire(std::stop_token cancel = {});
-    // Waits at most so long, and a last try.
+    // Waits for `patience` at most, and for a last try.
     quorum_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
     const leasehold::key& key() const noexcept { return name_; }

@@ -9,9 +9,9 @@
 // looks at more rows than a step may, however large the tables are; the database remembers where
 // the last step ended, and the next one goes on there. One session of a database at a time cleans
 // up, so that the cost for the server does not grow with the number of sessions; when that session
-// dies another goes on. Where a step takes longer than it may, the next one is half as long, and
-// meanwhile the other tables have their turn. Fencing tokens go on growing after a row was removed:
-// its fence is folded into a high-water mark from which new rows start.
+// dies another session goes on. If a step takes longer than it may, the next one is half as long,
+// and meanwhile the steps turn to the other tables. Fencing tokens go on growing after a row was
+// removed: its fence is folded into a high-water mark from which new rows start.
 //
 // Threads: safe, in any number of processes at once. Errors: those of the database.
 #include <chrono>
@@ -29,7 +29,7 @@ struct reap_settings {
     // after that, so that a statement it sent before it died finds it dead rather than missing. 1
     // minute to 100 years.
     std::chrono::seconds session_retention{3600};
-    // A lock row nobody held for so long is removed. 1 minute to 100 years.
+    // A lock row that nobody held for this time is removed. 1 minute to 100 years.
     std::chrono::seconds lock_retention{7 * 24 * 3600};
     // Stop after this much time even if there is more; the next call goes on there. 0: look through
     // all tables to the end.

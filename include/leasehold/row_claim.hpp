@@ -39,7 +39,7 @@
 // MySQL and MariaDB keep every row lock until your transaction ends, also those that a refused
 // nowait or wait of several rows had got: two that wait for several may each hold what the other
 // lacks until both limits end, so take skip_locked there, or after busy roll back and try again. At
-// REPEATABLE READ a claim by a key that is not there locks the gap it would be in, so that nobody
+// REPEATABLE READ a claim by a key that does not exist locks the gap it would be in, so that nobody
 // else can insert into that until then; a row that is not as `where` says stays locked; and a row
 // that was deleted since your snapshot is busy, not none.
 //
@@ -76,7 +76,7 @@ struct row_mapping {
     qualified_name table{};
     std::vector<std::string> key{};      // 1 or more columns, together unique
     std::vector<std::string> columns{};  // the columns that a row comes with
-    std::vector<condition> where{};      // conditions that a row must meet to be claimed
+    std::vector<condition> where{};      // conditions that a row must fulfil to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
     lock_strength strength = lock_strength::update;
     time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
@@ -114,7 +114,7 @@ class LEASEHOLD_EXPORT row_claim {
 public:
     explicit row_claim(row_mapping mapping);
 
-    // The same as those of versioned_claim.
+    // The checks of versioned_claim.
     void check(const database& db) const;
     std::vector<std::string> check(transaction_ref tx) const;
 

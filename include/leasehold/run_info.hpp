@@ -30,15 +30,15 @@ struct run_info {
     owner_id owner{};
     std::string node_info{};                          // name@host:pid, for people
     std::chrono::microseconds started_ago{0};         // by the database's clock
-    std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
-    std::chrono::microseconds closed_for{0};          // the rest of hold_at_least
+    std::optional<std::chrono::microseconds> took{};  // nullopt if it has not finished
+    std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
     std::optional<std::int64_t> exit_status{};        // the one given to finish()
     std::string message{};
     // The schedule that started it, as schedule::text() says it; empty where an older program
     // started it.
     std::string schedule_text{};
-    // In a list, where that is known: its next fire time, and the latest one that has passed and
-    // that nobody has started, because nobody has called or because an earlier run goes on.
+    // In a list, if that is known: its next fire time, and the latest one that has passed and that
+    // nobody has started, because nobody has called or because an earlier run goes on.
     std::optional<schedule::instant> next{};
     std::optional<schedule::instant> overdue{};
 };

@@ -18,7 +18,7 @@
 // either is enough; a field that begins with `*` is not a restriction, and then both must match.
 //
 // Daylight saving. Two rules, for when the zone's clock jumps:
-// - An expression that leaves the hour open (all 24 of them) goes by real time. It fires whenever
+// - An expression that leaves the hour open (all 24 of them) follows real time. It fires whenever
 //   the clock shows a matching minute: not in an hour that is skipped, twice in one that is
 //   repeated, so that `*/5 * * * *` fires every five real minutes, always.
 // - Any other expression names times of the day, and each fires exactly once. A time that is

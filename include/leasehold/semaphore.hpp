@@ -1,5 +1,6 @@
 #pragma once
-// A number of permits that all processes share: at most so many at once, each permit a lease.
+// A number of permits that all processes share: at most that many are held at once, each by a
+// lease.
 //
 //   leasehold::semaphore licences{session, "licences/cad", 5};
 //   if (auto two = licences.acquire_for(30s, 2)) render(two->lost());
@@ -76,10 +77,10 @@ public:
     semaphore& operator=(semaphore&&) noexcept;
     ~semaphore();
 
-    // So many permits in one lease, 1 to permits(), which a follower asks the key for; a wait for
+    // `wanted` permits in one lease, 1 to permits(), which a follower asks the key for; a wait for
     // more than there are by then ends with invalid_argument. try_acquire asks once; acquire()
-    // waits as long as it takes and is empty only when `cancel` was requested; the others wait at
-    // most so long.
+    // waits as long as it takes and is empty only when `cancel` was requested; the timed calls wait
+    // for `patience` at most.
     acquisition try_acquire(std::int64_t wanted = 1);
     acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
     acquisition acquire_for(
@@ -100,19 +101,17 @@ public:
         });
     }
 
-    // The lease has so many permits from here on, 1 to those it has; the others are free. The token
-    // stays. Where the outcome is unknown the lease has these, or as many as before, and can keep
-    // no more than these: call it again. Throws lease_lost where the lease is not held any more;
-    // invalid_argument for another number, and for a lease that is not one of this semaphore in
-    // this session.
+    // The lease keeps `permits`, 1 to those it has; the other permits are free. The token stays.
+    // If the outcome is unknown the lease has these, or as many as before, and can keep no more
+    // than these: call it again. Throws lease_lost if the lease is no longer held; invalid_argument
+    // for another number, and for a lease that is not one of this semaphore in this session.
     void keep(lease& held, std::int64_t permits);
 
-    // There are so many permits from now on, 1 to permits_max, for all that use the key, and for
-    // this object. Programs that do not follow the key, and name another number, are refused as
-    // long as anybody holds a permit, and then set theirs again. Repeating the call is harmless
-    // where the outcome is unknown. It also makes a key that was never used, which then has one
-    // permit in use for a moment. Throws invalid_argument for another number, and where the key is
-    // in use as another kind.
+    // Sets the number of permits, 1 to permits_max, for all that use the key, and for this object.
+    // Programs that do not follow the key, and name another number, are refused as long as anybody
+    // holds a permit, and then set theirs again. Repeating the call is harmless if the outcome is
+    // unknown. It also makes a key that was never used, which then has one permit in use for a
+    // moment. Throws invalid_argument for another number, and if the key is in use as another kind.
     void set_permits(std::int64_t permits);
 
     // The number of permits that nobody has, by the database; 0 where there are fewer than are in

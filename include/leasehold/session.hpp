@@ -20,9 +20,9 @@
 // and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. The call that begins it
 // throws the errors that the constructor would throw: that the database cannot be reached, or that
 // ttl is too short for it. Calls of other threads wait for that call, within their own deadlines.
-// Where it gets no answer the session counts as begun; if it is not, the next heartbeat says so,
-// and the session is lost. The session is lost, too, and its grant free, where no thread can be
-// started for it (std::system_error).
+// If it gets no answer the session counts as begun; if it is not, the next heartbeat finds that
+// out, and the session is lost. If no thread can be started for the session (std::system_error), it
+// is lost, too, and its grant is free.
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
@@ -102,13 +102,13 @@ public:
     ~session();
 
     // Releases everything held and removes the row. Later calls do nothing. Holders are told first.
-    // Where the database does not answer, this and the destructors of all leases take one statement
-    // time-out together, or half a second to connect anew where it was silent before: by default 4
-    // s, and under 5 s on MySQL and MariaDB, whose client library counts in whole seconds. After
-    // that nothing more is tried, also where only one connection was lost: the observer is told,
-    // and holds that could not be released end with the TTL. Then it does not wait for a heartbeat
-    // that hangs in its client library: that thread ends by itself when the library gives up. It
-    // waits as long again for a call that begins the session meanwhile (begins_with_grant).
+    // If the database does not answer, this and the destructors of all leases take one statement
+    // time-out together, or half a second to connect anew if it was silent before: by default 4 s,
+    // and under 5 s on MySQL and MariaDB, whose client library counts in whole seconds. After that
+    // nothing more is tried, also where only one connection was lost: the observer is told, and
+    // holds that could not be released end with the TTL. Then it does not wait for a heartbeat that
+    // hangs in its client library: that thread ends by itself when the library gives up. It waits
+    // as long again for a call that begins the session meanwhile (begins_with_grant).
     void end() noexcept;
 
     // last.release(), and end(). One commit where this mutex is all that the session has, or ever
@@ -123,11 +123,11 @@ public:
     // what a callback may do.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
-    // The moment until which the holder may believe, if no further heartbeat succeeds.
+    // The moment until which the session counts as live if no further heartbeat succeeds.
     local_clock::time_point deadline() const noexcept;
-    // The longest time so far in which no heartbeat got through. Where it comes near ttl - margin,
-    // as in a fail-over, the session was nearly lost; beyond two thirds of that the observer is
-    // warned.
+    // The longest time so far in which no heartbeat got through. If it comes near ttl - margin,
+    // such as in a fail-over, the session was nearly lost; beyond two thirds of that the observer
+    // is warned.
     std::chrono::milliseconds longest_gap() const noexcept;
     const session_settings& settings() const noexcept;  // with the defaults filled in
     const leasehold::database& database() const noexcept;

@@ -13,7 +13,7 @@ struct session_info {
     bool is_live = false;     // false: expired, waiting to be cleaned up
     std::chrono::microseconds started_ago{0};
     std::chrono::microseconds heartbeat_ago{0};
-    std::chrono::microseconds remaining{0};  // negative: expired so long ago
+    std::chrono::microseconds remaining{0};  // negative: the time since it expired
 };
 
 }  // namespace leasehold

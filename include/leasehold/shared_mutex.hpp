@@ -70,7 +70,8 @@ public:
     ~shared_mutex();
 
     // For writing. try_… asks once; acquire() waits as long as it takes and is empty only when
-    // `cancel` was requested; the others wait at most so long, and zero or less asks once.
+    // `cancel` was requested; the timed calls wait for `patience` at most, and zero or less asks
+    // once.
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
@@ -140,7 +141,7 @@ public:
     }
 
     // Turns an exclusive or upgradeable hold into a shared one: the same lease, the same token.
-    // Commit the transaction that proved it first. Throws lease_lost where it is not held any more.
+    // Commit the transaction that proved it first. Throws lease_lost if it is no longer held.
     void downgrade(lease& held);
 
     const leasehold::key& key() const noexcept;

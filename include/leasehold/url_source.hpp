@@ -8,8 +8,8 @@
 // exist stay as they are. The engine stays the same: a URL of another one is refused when somebody
 // connects.
 //
-// Threads: called from any thread, by several at once. An exception goes to the caller that wanted
-// a connection.
+// Threads: called from any thread, by several at once. The caller that wanted a connection gets the
+// exception.
 #include <functional>
 #include <string>
 

@@ -49,7 +49,7 @@ public:
     value(std::string_view text) : held_(std::string(text)) {}
     value(const char* text) : held_(std::string(text)) {}
     value(blob bytes) : held_(std::move(bytes)) {}
-    // Null where `given` is empty.
+    // Null if `given` is empty.
     template <class Held>
     requires std::is_constructible_v<value, Held> value(std::optional<Held> given)
         : value(given ? value(*std::move(given)) : value()) {}
@@ -57,7 +57,7 @@ public:
 
     bool is_null() const noexcept { return std::holds_alternative<std::monostate>(held_); }
 
-    // Each throws leasehold::error (database_error) where the value is of another type or null;
+    // Each throws leasehold::error (database_error) if the value is of another type or null;
     // integer() also reads text that is a whole decimal number, and bytes() reads text.
     std::int64_t integer() const;
     double real() const;

@@ -39,13 +39,13 @@
 // that writes another name every change is lost.
 //
 // Many rows at once: update, finish and release of several answer for each row as the single call
-// would, in the order given. A row that others have locked, or that was lost or is gone, hinders
-// none of the rest. Only busy rows are asked for again, until `patience` has run out, once for all.
-// If several have one key, at most one of them is done, the first that is right. There may be any
-// number, or none: they travel in lists that no engine finds too long, in the order of their keys
-// whatever the order given. A row that cannot be changed, as one whose version is at its greatest,
-// is an error of the call before anything is changed. After any other error some may have been
-// changed: roll back.
+// would, in the order given. A row that others have locked, or that was lost or is gone, does not
+// hinder the other rows. Only busy rows are asked for again, until `patience` has run out, once for
+// all. If several have one key, at most one of them is done, the first that is right. There may be
+// any number, or none: they travel in lists that no engine finds too long, in the order of their
+// keys whatever the order given. A row that cannot be changed, as one whose version is at its
+// greatest, is an error of the call before anything is changed. After any other error some may have
+// been changed: roll back.
 //
 // Promises: if several try one version, at most one wins. Contention is an answer, never an
 // exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
@@ -69,13 +69,13 @@
 // finds fewer, keeps a lock on the row where a change is lost, and on the gap where a key is not
 // there, until your transaction ends; a change of a row deleted since your snapshot is busy.
 // Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
-// innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that meets a
-// newer row; on PostgreSQL a READ ONLY transaction is errc::read_only.
-// SQLite has one writer: every call but read() first takes the write lock of your transaction, for
-// as long as your handle's busy time-out says; where it is refused, a claim is empty and a change
-// busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
-// write any more (errc::transient). Terms go by the machine's wall clock there; on MySQL and
-// MariaDB see time_kind::instant for sessions with daylight saving.
+// innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that finds a
+// newer row; on PostgreSQL a READ ONLY transaction is errc::read_only. SQLite has one writer: every
+// call but read() first takes the write lock of your transaction, for as long as your handle's busy
+// time-out says; where it is refused, a claim is empty and a change busy. Begin with BEGIN
+// IMMEDIATE: a transaction that has read before somebody else wrote cannot write any more
+// (errc::transient). Terms go by the machine's wall clock there; on MySQL and MariaDB see
+// time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch where the
 // database is not as the mapping says; constraint where the version is the greatest its column
@@ -104,7 +104,7 @@ struct versioned_mapping {
     std::vector<std::string> key{};  // 1 or more columns, together unique
     std::string version{};           // a NOT NULL integer, counted up to 2^63 - 1 at most
     state_column state{};
-    std::vector<condition> available{};  // further conditions that a row must meet to be claimed
+    std::vector<condition> available{};  // further conditions that a row must fulfil to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
     std::string claimed_by{};            // a text column: the claimant
     std::string claimed_at{};
@@ -139,7 +139,7 @@ enum class change_outcome {
 // The order in which a claim of several goes through the available rows.
 enum class candidate_order {
     // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
-    // after each other. On SQLite, where they cannot meet, as `ordered`.
+    // after each other. On SQLite, where workers cannot collide, this is `ordered`.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
     ordered = 2,
@@ -161,12 +161,12 @@ public:
     void check(const database& db) const;
     std::vector<std::string> check(transaction_ref tx) const;
 
-    // The row with its version, claimed or not; nothing where there is none. Any isolation level.
+    // The row with its version, claimed or not; nullopt if there is none. Any isolation level.
     std::optional<versioned_row> read(transaction_ref tx, const parameters& key) const;
 
     // The row, if it was available and nobody was faster.
     std::optional<versioned_row> try_claim(transaction_ref tx, const parameters& key) const;
-    // The same row, if it is still as it was read.
+    // Claims the row if it is still as it was read.
     std::optional<versioned_row> try_claim(transaction_ref tx, const versioned_row& as_read) const;
     // Up to n available rows, 1 to 1000. Fewer does not mean that there are no more.
     std::vector<versioned_row> try_claim_some(
@@ -181,8 +181,8 @@ public:
     change_outcome release(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
 
     // Changes many rows, all to the same values: answers with the outcome of each, in the order
-    // given. Rows that are done have one more in their version, and the others are as they were.
-    // Rows of different claims may be mixed; a row that was only read can only be updated.
+    // given. Rows that are done have one more in their version, and the other rows are as they
+    // were. Rows of different claims may be mixed; a row that was only read can only be updated.
     std::vector<change_outcome> update(
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;

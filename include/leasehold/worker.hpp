@@ -50,14 +50,14 @@
 // | for longer: its jobs are lost | stops handlers, opens a new session, | stops handlers, and   |
 // |                               | and goes on                          | throws session_lost   |
 //
-// Once it has worked, a worker of a database also waits while the server lets it in no more, or the
-// tables are gone or take no changes: somebody may be restoring them.
+// A worker of a database that has once reached it also waits while the server refuses it, or the
+// tables are missing or take no changes: somebody may be restoring them.
 //
-// An idle worker hears of each job that this library makes runnable, and starts it at once: one
-// that is enqueued, that comes due again after a failure or a snooze, that a worker gave back,
-// that was rescued, that is the next of its ordering key, whose needs have ended, that a limit
-// held back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
-// set_limits(). It hears by a datagram on the same machine, and between machines with a
+// An idle worker learns of each job that this library makes runnable, and starts it at once: one
+// that is enqueued, that comes due again after a failure or a snooze, that a worker gave back, that
+// was rescued, that is the next of its ordering key, whose needs have ended, that a limit held
+// back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
+// set_limits(). It learns by a datagram on the same machine, and between machines with a
 // database_settings::bell_address (at a port of the worker's own); on PostgreSQL also by its
 // notifications, at most ten times a second for each queue and process that rings, over a
 // connection of the worker's own, where the server is not behind a pooler. Else the worker finds
@@ -65,14 +65,14 @@
 //
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
 // looks once in a second or two for what dead workers have left. A busy one records ends and claims
-// more with one statement for many. One thread, and on PostgreSQL one connection, to hear of jobs.
-// Errors: run() throws session_lost where the session that it was given ends first, and errors that
+// more with one statement for many. One thread, and on PostgreSQL one connection, to learn of jobs.
+// Errors: run() throws session_lost if the session that it was given ends first, and errors that
 // cannot pass (permission, schema); it waits out those that can, also of a server that takes no
 // changes for a time, and tells the observer. invalid_argument for settings out of range, a second
 // handler of a kind, and a session under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
-// time as `threads`. A `job` is its handler's alone, but for stop().
+// time as `threads`. A `job` is its handler's alone, except for stop().
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -124,7 +124,7 @@ public:
     job_stop_reason why_stopped() const noexcept;
 
     // For find_job() and `leasehold job show`: UTF-8, cut to 4,000 bytes. progress() is written at
-    // once, in one statement; throws lease_lost where the claim is gone. The result is written with
+    // once, in one statement; throws lease_lost if the claim is gone. The result is written with
     // the end, and keeps the row for a day at least.
     void progress(std::string_view words);
     void set_result(std::string_view words);
@@ -132,7 +132,7 @@ public:
     // Sets the end of the job, instead of completed, for when the handler returns. The last counts.
     void snooze_for(std::chrono::milliseconds delay);
     void release();
-    // The same; and for so long, 0 to 24 h, the worker claims nothing more, and gives back jobs
+    // As release(); and for `rest`, 0 to 24 h, the worker claims nothing more, and gives back jobs
     // that have not started: for jobs that this host cannot do, and another one may.
     void release_and_rest(std::chrono::milliseconds rest);
     void discard(std::string_view why);

@@ -3,10 +3,10 @@
 //
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
-// URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
-// same; user and password are percent-decoded. Of several hosts, host[:port],host[:port], the
-// driver connects to the first that takes writes, and asks that one before the others from then on;
-// the rest of the URL is the same for all, connect_timeout is for all together, and where none
+// URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which means
+// the same; user and password are percent-decoded. Of several hosts, host[:port],host[:port], the
+// driver connects to the first that takes writes, and from then on asks that one before the other
+// hosts; the rest of the URL is the same for all, connect_timeout is for all together, and if none
 // takes writes the error says what each has answered. The driver finds out which of the two servers
 // it is when it connects. Options, and any other is refused:
 //

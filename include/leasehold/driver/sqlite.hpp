@@ -5,15 +5,15 @@
 //
 // `migrate` creates the file, in a folder that must exist. The driver opens it in WAL mode with
 // synchronous=FULL. Its log, PATH-wal, is a part of it, also when nobody has it open: a copy takes
-// both, and the old log goes when an older copy is put back. Network file systems are not supported
-// (sqlite.org/wal.html). A connection does not survive fork(): open the database in the child.
-// Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the database's clock:
-// steps of the wall clock change nothing, and a reboot frees everything.
+// both, and the old log must be deleted when an older copy is put back. Network file systems are
+// not supported (sqlite.org/wal.html). A connection does not survive fork(): open the database in
+// the child. Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the
+// database's clock: steps of the wall clock change nothing, and a reboot frees everything.
 //
-// Errors: invalid_argument for a malformed URL; schema_missing where there is no file yet;
-// connection_failed where the folder is missing; permission_denied where it may not be read;
-// read_only where the file or folder may not be written.
-// Threads: as database.hpp and connection.hpp say.
+// Errors: invalid_argument for a malformed URL; schema_missing if there is no file yet;
+// connection_failed if the folder is missing; permission_denied without the right to read it;
+// read_only without the right to write to the file or folder. Threads: as database.hpp and
+// connection.hpp say.
 #include <memory>
 #include <string_view>
 
