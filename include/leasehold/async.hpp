@@ -64,7 +64,7 @@ struct async_wait {
     std::chrono::nanoseconds patience = std::chrono::nanoseconds::max();
     // Ends the wait. A request that comes with a grant does not undo the grant.
     std::stop_token cancel{};
-    // Runs the completion. Where it is empty, a thread of the library does.
+    // Runs the completion. If it is empty, a thread of the library does.
     executor post{};
 };
 

@@ -4,7 +4,7 @@
 // The database's clock alone decides whether a lease has ended. This clock only tells a holder when
 // to stop believing in its lease. It reads CLOCK_BOOTTIME, because std::chrono::steady_clock stands
 // still during suspend on Linux, and a laptop or a paused machine would wake up believing for too
-// long (clock_gettime(2)). Where there is no such clock it is std::chrono::steady_clock.
+// long (clock_gettime(2)). If there is no such clock it is std::chrono::steady_clock.
 //
 // Threads: safe.
 #include <chrono>

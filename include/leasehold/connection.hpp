@@ -6,7 +6,7 @@
 // class: they open a `database` and use what stands on it. Write a driver to use a client library
 // of your own.
 //
-// Parameters are $1, $2 … on every engine, in any order and as often as they are needed; where a
+// Parameters are $1, $2 … on every engine, in any order and as often as they are needed; if a
 // client library knows ? alone, the driver puts them in their places. A statement may have ? for
 // all of them instead, but not on PostgreSQL, which has an operator of that name.
 //

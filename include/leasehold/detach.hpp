@@ -40,9 +40,9 @@
 // `leasehold locks` goes on to show who was granted a key; `leasehold sessions` shows who has the
 // session.
 //
-// Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
+// Threads: safe. Errors: lease_lost if there is nothing to detach any more; invalid_argument for
 // one level of several of a recursive hold, a bad term, a key that is no mutex, a malformed text,
-// or a hold that lives with the adopting session; session_lost where that has ended. After an error
+// or a hold that lives with the adopting session; session_lost if that has ended. After an error
 // whose outcome_is_unknown(), detach_for has given the hold up (it is released in the background);
 // adopt may have moved it, and is to be called again.
 // For a session: invalid_argument for one that has a place at a latch or a barrier, or one level of

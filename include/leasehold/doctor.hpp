@@ -12,7 +12,7 @@
 // missing, the finding `not_looked_at` names the question. That finding is good then, so that a
 // program's own user, who may see little, is not warned of it.
 //
-// Ends within connect_timeout where nothing answers; where the server stops answering, within the
+// Ends within connect_timeout if nothing answers; if the server stops answering, within the
 // statement_timeout of one question and the time of one try more.
 //
 // The doctor looks at the first 1,000 tasks and the first 1,000 schedules by name; `not_looked_at`
@@ -132,8 +132,8 @@ struct finding {
     severity weight = severity::good;
     std::string name{};    // one of the above
     std::string what{};    // the finding, in one sentence
-    std::string why{};     // why it matters; empty where it is good
-    std::string remedy{};  // a command or a statement that helps; empty where it is good
+    std::string why{};     // why it matters; empty if it is good
+    std::string remedy{};  // a command or a statement that helps; empty if it is good
 };
 
 struct examination_settings {

@@ -38,7 +38,7 @@ struct server_info {
     bool is_pooled = false;
     leasehold::transport transport = leasehold::transport::unknown;
     // PostgreSQL: the data that the server had when we connected, as "system identifier/timeline";
-    // empty where it would not tell, on a standby, and behind a pooler.
+    // empty if it would not tell, on a standby, and behind a pooler.
     std::string place{};
 };
 

@@ -51,13 +51,13 @@ enum class errc {
 
 // The answer of the database, for logs and for programs that know their engine.
 struct error_facts {
-    std::string sqlstate{};        // five characters, or empty where the engine has none
+    std::string sqlstate{};        // five characters, or empty if the engine has none
     int native_code = 0;           // the engine's own number, or 0
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
-    // True when the server may take us later: after connection_failed where it starts or is full,
-    // after database_error where it is out of disk space or memory, after read_only where it is a
-    // standby as a whole, as in a fail-over.
+    // True when the server may take us later: after connection_failed if it starts or is full,
+    // after database_error if it is out of disk space or memory, after read_only if it is a standby
+    // as a whole, as in a fail-over.
     bool is_passing = false;
 };
 

@@ -21,7 +21,7 @@
 // the NFS server since 2.6.12, and with `local_lock=flock` nobody but itself.
 //
 // Threads: safe; across processes too.
-// Errors: lease_lost; timed_out where somebody else's action took longer than `patience`;
+// Errors: lease_lost; timed_out if somebody else's action took longer than `patience`;
 // database_error where the file cannot be read or written, or does not hold a number.
 #include <chrono>
 #include <filesystem>

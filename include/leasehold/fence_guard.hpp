@@ -8,7 +8,7 @@
 //   tx.commit();
 //
 // Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs no
-// fence_guard. Where they are in two, the data's side has to remember the highest token it was
+// fence_guard. If they are in two, the data's side has to remember the highest token it was
 // shown.
 //
 // | the highest token seen of the resource is … | admit()                                |

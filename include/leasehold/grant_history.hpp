@@ -6,7 +6,7 @@
 //   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
 //
 // Triggers on leasehold's own tables write the history: a grant's row is committed with its end,
-// whichever program makes that end, older programs as well, and nothing is sent for it. Where the
+// whichever program makes that end, older programs as well, and nothing is sent for it. If the
 // history is off there are no triggers, and no cost. docs/guides/watching.md says what an end costs
 // more where it is on.
 //
@@ -24,7 +24,7 @@
 // Promises: each grant that ends after keep_grant_history() has returned, and before
 // drop_grant_history() is called, is in the history exactly once, for as long as it is kept. It
 // commits with its end or not at all. Does not promise: that a program has let go when its grant
-// has ended, see lease.hpp. Where a hold expired and its holder let go before anybody took it, its
+// has ended, see lease.hpp. If a hold expired and its holder let go before anybody took it, its
 // ending is "expired". After a reboot SQLite knows neither when a grant that the reboot ended was
 // over (it says: at the first write after it) nor how long that grant was held.
 //

@@ -22,10 +22,9 @@
 // payload each `{fire_time}` is replaced by that time.
 //
 // Promises: the jobs of a fire time and the mark that it has fired are one commit, so a fire time
-// enqueues its job once, also where the clocks of hosts differ and where a worker dies. The table
-// has the time of the next one. The database's clock decides; those of hosts decide nothing. There
-// is no leader: any worker of the queue fires what is due, when it looks
-// (worker_settings::poll_every).
+// enqueues its job once, also if the clocks of hosts differ or a worker dies. The table has the
+// time of the next one. The database's clock decides; those of hosts decide nothing. There is no
+// leader: any worker of the queue fires what is due, when it looks (worker_settings::poll_every).
 // Does not promise: to know a fire time of a schedule that was removed, and set again since. A
 // clock that is set back does not fire a fire time again.
 //

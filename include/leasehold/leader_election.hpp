@@ -67,7 +67,7 @@ struct election_settings {
     // it ends the term, as resign() does, and comes out of campaign().
     std::function<void(fencing_token term)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
-    // the leader resigned. Always after on_elected has returned, also where the term is lost before
+    // the leader resigned. Always after on_elected has returned, also if the term is lost before
     // that: an on_elected that blocks for longer than the session's margin makes it late.
     std::function<void(fencing_token term, loss_reason why)> on_lost{};
 };

@@ -53,7 +53,7 @@ public:
     // Releases before it returns, and never throws. If the database does not answer it waits for
     // one statement_timeout, and not at all if no connection could be opened last; the session then
     // goes on with the release in the background. A lease whose time has run out is given back
-    // there, too, without a wait. Where the session has ended, a fixed term runs out. Commit the
+    // there, too, without a wait. If the session has ended, a fixed term runs out. Commit the
     // transaction that proved this lease first: a release waits for a transaction that holds the
     // proof.
     ~lease();
@@ -87,9 +87,9 @@ public:
     }
 
     // Begins the term of a lease anew (hold_at_most of a mutex, or of a semaphore): from now on it
-    // lives for `hold_at_most`, 1 ms to 366 days, also if that ends sooner than before. False: it is lost
-    // already, and lost() has fired. For a mutex: waits for transactions that hold a proof of it;
-    // if this throws, and the outcome is unknown, deadline() is the earlier of both ends.
+    // lives for `hold_at_most`, 1 ms to 366 days, also if that ends sooner than before. False: it
+    // is lost already, and lost() has fired. For a mutex: waits for transactions that hold a proof
+    // of it; if this throws, and the outcome is unknown, deadline() is the earlier of both ends.
     // invalid_argument for a lease without a term.
     [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
 
@@ -105,7 +105,7 @@ public:
     // somebody began to wait or asked for revocation: PostgreSQL, and MariaDB with
     // innodb_snapshot_isolation, end the transaction with a serialization failure, which is
     // transient; the lease is still held, and the work may be run again in a new transaction.
-    // Errors: wrong_transaction where none is open; transient as said.
+    // Errors: wrong_transaction if none is open; transient as said.
     void verify_in(transaction_ref tx);
 
     // Gives the key back. Repeating it is harmless. If the database does not answer it tries again

@@ -35,7 +35,7 @@ struct lock_info {
     std::int64_t permits_in_use = 0;  // of a semaphore: the permits of all holders
     // The number of permits of a semaphore, or of places at a latch or a barrier.
     std::int64_t capacity = 0;
-    std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
+    std::int64_t arrived = 0;  // at a latch, also if nobody holds a place at it
     // In a list of free keys alone: the time since its last holder let go or was lost; for a key
     // that several can hold, since its last grant. nullopt if that is unknown.
     std::optional<std::chrono::microseconds> free_for{};

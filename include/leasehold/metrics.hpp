@@ -46,7 +46,7 @@
 // leasehold_doubts_settled_total. All series without a label of a key, a queue or a kind exist from
 // the start; those of a queue and kind exist from its first started job on.
 //
-// There is no limit on the number of keys, so keys are no labels. Where a key says what kind of
+// There is no limit on the number of keys, so keys are no labels. If a key says what kind of
 // work it is for, label_of_key may turn it into the label of that kind, if kinds are few:
 //
 //   settings.label_of_key = [](std::string_view key) {

@@ -14,9 +14,9 @@
 // migration is N. Then its name ends with _from_N, and older programs read that in the database.
 // Such a program works as before and tells its observer once; its migrate() changes nothing, its
 // migrate_down() refuses. Older programs keep away from any other migration that they do not know.
-// Errors: schema_mismatch where an applied migration was edited or is unknown to this program, or
+// Errors: schema_mismatch if an applied migration was edited or is unknown to this program, or
 // half applied, or the schema is newer than the program may go on with; the message says what to
-// do. busy where a session is live and tables would go; permission_denied, read_only. Nothing is
+// do. busy if a session is live and tables would go; permission_denied, read_only. Nothing is
 // changed before these checks.
 //
 // Threads: safe.
@@ -70,7 +70,7 @@ LEASEHOLD_EXPORT std::string migration_sql(
 //
 // `user`: on PostgreSQL a role, in the case it was made with; on MySQL and MariaDB `app@host`, or
 // `app` alone, which is app@'%' there, or a role. This function quotes it, whatever is in it. On
-// SQLite the SQL is a comment that says whose rights count. Errors: invalid_argument where a part
+// SQLite the SQL is a comment that says whose rights count. Errors: invalid_argument if a part
 // of the name is empty or has control characters in it.
 LEASEHOLD_EXPORT std::string grants_sql(
     engine which, const table_names& names, std::string_view user

@@ -88,7 +88,7 @@ struct mutex_settings {
     // For people and programs that ask who holds the key: UTF-8, at most 4,000 bytes.
     std::string metadata{};
     // Throws would_deadlock instead of waiting in a circle: for a key whose holder waits, perhaps
-    // through others, for one of this session's. Where several close a circle at the same moment,
+    // through others, for one of this session's. If several close a circle at the same moment,
     // at least one of them is refused, and perhaps more. Off by default, because a session with
     // several threads is not one waiter: one thread that waits need not keep the keys of another
     // from being released. Holders of a fixed term are in no circle.
@@ -130,12 +130,12 @@ public:
     }
 
     // Asks once, in a transaction of the caller's: the hold stands or falls with the transaction,
-    // see pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it
+    // see pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also if it
     // recurses; the transaction goes on. Read the data that the key protects after this call, not
     // before.
     // Costs, beside one statement or two in the transaction, a try on a connection of leasehold's
     // own; one more than connections_max is opened rather than waited for.
-    // Errors, none of which ends the transaction: wrong_transaction where none is open, where it is
+    // Errors, none of which ends the transaction: wrong_transaction if none is open, where it is
     // of another engine or database, and at any level of isolation but READ COMMITTED (the default
     // of MySQL and MariaDB is another), on SQLite if it has read before somebody else wrote;
     // session_lost; read_only, schema_missing and permission_denied if the transaction cannot

@@ -174,7 +174,7 @@ enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
 // Its views are valid until on_event returns.
 struct event {
     event_kind kind{};
-    std::string_view key{};     // empty where no key is concerned
+    std::string_view key{};     // empty if no key is concerned
     std::int64_t number = 0;    // the fencing token, a job's id, or a count
     std::string_view detail{};  // one line for people
     event_reason reason = event_reason::none;

@@ -67,7 +67,7 @@ struct once_settings {
     // 366 days.
     std::chrono::microseconds hold_at_least{0};
     // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
-    // it has passed, and only then, also where its process has died. A limit, too: see above.
+    // it has passed, and only then, also if its process has died. A limit, too: see above.
     std::optional<std::chrono::microseconds> hold_at_most{};
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
@@ -116,7 +116,7 @@ public:
     // asked; the run then counts as unfinished.
     finish_outcome finish(const run_result& result = {});
     // Finishes, and ends the session: with the release in one commit, as by end_with(), where that
-    // can be. Where it throws the session is as it was.
+    // can be. If it throws the session is as it was.
     finish_outcome finish_and_end(session& within, const run_result& result = {});
     // Takes part in the caller's transaction: proves the lease and records the result in it, or
     // throws lease_lost, and the caller rolls back. Commit before this run is destroyed.

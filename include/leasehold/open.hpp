@@ -31,7 +31,7 @@ LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings 
 // Asks `source` for the URL again before each new connection, except on SQLite.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
-// "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone, also where the driver
+// "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone, also if the driver
 // was not built in. Throws invalid_argument for any other.
 LEASEHOLD_EXPORT std::string_view driver_of(std::string_view url);
 

@@ -32,7 +32,7 @@
 // the reaper wait for the transaction, as long as this session is alive. In the caller's
 // transaction one row is updated that nobody else changes: on PostgreSQL contention never raises an
 // error in it, and no setting of it is changed.
-// Does not promise: durability beyond that of the caller's commit. Where a commit was not flushed
+// Does not promise: durability beyond that of the caller's commit. If a commit was not flushed
 // (synchronous_commit = off) a crash of the server may undo it after confirm(): the lease is then
 // lost at its next proof, and the key is held until the session ends.
 //

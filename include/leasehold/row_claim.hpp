@@ -30,7 +30,7 @@
 //
 // Strength: `update` and `share` on every engine, `no_key_update` and `key_share` on PostgreSQL.
 // SQLite has no row locks: every call takes the write lock of your transaction, whatever was asked
-// for, and waits for it as long as your handle's busy time-out says; then no row is busy. Where
+// for, and waits for it as long as your handle's busy time-out says; then no row is busy. If
 // that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
 // before somebody else wrote cannot write any more (errc::transient).
 // In a cluster with several nodes that are written to (Galera, Group Replication with several

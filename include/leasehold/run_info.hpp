@@ -34,7 +34,7 @@ struct run_info {
     std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
     std::optional<std::int64_t> exit_status{};        // the one given to finish()
     std::string message{};
-    // The schedule that started it, as schedule::text() says it; empty where an older program
+    // The schedule that started it, as schedule::text() says it; empty if an older program
     // started it.
     std::string schedule_text{};
     // In a list, if that is known: its next fire time, and the latest one that has passed and that

@@ -33,7 +33,7 @@
 // changes until 2037, and a zone then keeps the last offset that they list. UTC has no such end.
 //
 // Errors: invalid_argument for a malformed expression, one that never fires, or an unknown zone;
-// unsupported where the library was built without time zones (LEASEHOLD_TIME_ZONES) and one other
+// unsupported if the library was built without time zones (LEASEHOLD_TIME_ZONES) and one other
 // than UTC is asked for.
 // Threads: an immutable value; copies are cheap.
 // Source: crontab(5) of Vixie cron; the rules for daylight saving are close to those of Cronos.

@@ -105,7 +105,7 @@ public:
     // If the database does not answer, this and the destructors of all leases take one statement
     // time-out together, or half a second to connect anew if it was silent before: by default 4 s,
     // and under 5 s on MySQL and MariaDB, whose client library counts in whole seconds. After that
-    // nothing more is tried, also where only one connection was lost: the observer is told, and
+    // nothing more is tried, also if only one connection was lost: the observer is told, and
     // holds that could not be released end with the TTL. Then it does not wait for a heartbeat that
     // hangs in its client library: that thread ends by itself when the library gives up. It waits
     // as long again for a call that begins the session meanwhile (begins_with_grant).

@@ -34,7 +34,7 @@
 // Does not promise: an order among waiting writers, or among readers. A holder that has it shared
 // and asks for it shared again, while a writer waits for the first to end, waits for itself. Two
 // shared holders cannot both become writers without letting go: only the upgradeable one can, so
-// take that one where reading may turn into writing. Where the answer to an upgrade is lost and
+// take that one where reading may turn into writing. If the answer to an upgrade is lost and
 // cannot be asked for, the hold it started from is given up, too.
 //
 // Waiting asks again at jittered intervals, and ends early with session_lost. A call that was asked
@@ -118,7 +118,7 @@ public:
         });
     }
 
-    // Turns an upgradeable hold into an exclusive one. Where it succeeds `from` is spent, its
+    // Turns an upgradeable hold into an exclusive one. If it succeeds `from` is spent, its
     // lost() fires, and the lease in the answer takes its place; where not, `from` is as it was.
     // Commit the transaction that proved `from` first.
     acquisition try_upgrade(lease& from);

@@ -29,7 +29,7 @@
 // A row is available when `state` is at `from`; without a state column, when `claimed_by` is null,
 // or `expires_at` is; or when the claim's term has passed; and all of `available` holds.
 //
-// A versioned_row has the state that a transaction gave it. Where that did not certainly commit,
+// A versioned_row has the state that a transaction gave it. If that did not certainly commit,
 // because it was rolled back or the answer to its commit was lost, the row is void: its version is
 // one that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by`
 // a void row can change no claim of somebody else's: from its claim to its release every change
@@ -72,14 +72,14 @@
 // innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that finds a
 // newer row; on PostgreSQL a READ ONLY transaction is errc::read_only. SQLite has one writer: every
 // call but read() first takes the write lock of your transaction, for as long as your handle's busy
-// time-out says; where it is refused, a claim is empty and a change busy. Begin with BEGIN
+// time-out says; if it is refused, a claim is empty and a change busy. Begin with BEGIN
 // IMMEDIATE: a transaction that has read before somebody else wrote cannot write any more
 // (errc::transient). Terms go by the machine's wall clock there; on MySQL and MariaDB see
 // time_kind::instant for sessions with daylight saving.
 //
-// Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch where the
-// database is not as the mapping says; constraint where the version is the greatest its column
-// holds (a claim of several passes over such rows); wrong_transaction where none is open, it has
+// Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch if the
+// database is not as the mapping says; constraint if the version is the greatest its column
+// holds (a claim of several passes over such rows); wrong_transaction if none is open, it has
 // failed, the connection is in pipeline mode, or it is of another engine than the one first used.
 // All come before anything is sent that could hurt. Before a call refuses an argument it looks up
 // the description of the table, rights included, again.

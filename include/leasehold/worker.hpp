@@ -138,7 +138,7 @@ public:
     void discard(std::string_view why);
 
     // Completes the job in the caller's transaction, together with its other changes. Throws
-    // lease_lost where the claim is gone: the caller must roll back. Until the transaction ends
+    // lease_lost if the claim is gone: the caller must roll back. Until the transaction ends
     // nobody can claim, rescue or cancel the job.
     void complete_in(transaction_ref tx);
 
@@ -180,7 +180,7 @@ struct left_jobs {
 };
 
 // The ends of one run(), as the database has carried them out: a job that was to be cancelled
-// counts as cancelled, also where its handler failed.
+// counts as cancelled, also if its handler failed.
 struct worker_report {
     std::int64_t completed = 0;
     std::int64_t failed = 0;    // attempts

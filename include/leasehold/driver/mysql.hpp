@@ -64,7 +64,7 @@ LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {
 // trip, for settings that would bend its statements without a sign: character sets other than
 // utf8mb4, a sql_select_limit, a timestamp that is set are errc::unsupported.
 //
-// Set autocommit by setAutoCommit() alone: the client does not hear of SQL text that sets it. Where
+// Set autocommit by setAutoCommit() alone: the client does not hear of SQL text that sets it. If
 // the two differ, a transaction that has sent nothing yet is refused, or statements that commit one
 // by one are taken for a transaction.
 LEASEHOLD_EXPORT borrowed_connection borrow(sql::Connection* handle);
