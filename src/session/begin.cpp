@@ -36,7 +36,7 @@ namespace {
 }  // namespace
 
 // Inserting the row again under the same id is harmless, so a lost answer is simply asked again.
-// False where the row of the first attempt has expired meanwhile. `in_doubt_since` is when the
+// False if the row of the first attempt has expired meanwhile. `in_doubt_since` is when the
 // first request was sent that failed and may have been carried out all the same.
 bool session::implementation::insert_row(
     const bounds& of_call,
@@ -106,7 +106,7 @@ private:
     implementation& of_;
 };
 
-// True: make a `turn`. False where there is nothing to begin, or nothing any more.
+// True: make a `turn`. False if there is nothing (or no longer anything) to begin.
 bool session::implementation::may_begin(const bounds& of_call) {
     const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
@@ -131,7 +131,7 @@ void session::implementation::begin(const bounds& of_call) {
     start_late(of_call, std::nullopt);
 }
 
-// The session has a row, or may have one, that lives from `since` on at least. Where nobody will
+// The session has a row, or may have one, that lives from `since` on at least. If nobody will
 // renew it, or the owner has ended the session meanwhile and did not wait for this, the row ends at
 // once: a grant that came with it is nobody's, and the key is free for others.
 void session::implementation::note_begun(local_clock::time_point since, bool is_row_live) {
@@ -187,7 +187,7 @@ std::optional<fencing_token> session::implementation::begin_with(
 }
 
 // With a row, or one that is left when the session ends, a request that arrives late grants
-// nothing. Where no row can be made either, such a grant lives for one ttl.
+// nothing. If no row can be made either, such a grant lives for one ttl.
 void session::implementation::begin_in_doubt(const bounds& of_call, local_clock::time_point since) {
     keep_row();
     try {
@@ -206,7 +206,7 @@ void session::implementation::begin_to_wait(const bounds& of_call) {
     }
 }
 
-// True where the database has nothing that could be ended. It waits for a thread that begins the
+// True if the database has nothing that end() could end. It waits for a thread that begins the
 // session just now, but not for one that hangs: that thread ends what it has begun.
 bool session::implementation::end_before_begin() noexcept {
     if (has_begun_) return false;

@@ -1,5 +1,5 @@
-// A session that goes from one process to another: its row gets another name, by which one taker
-// knows it, and all that lives with it stays as it is.
+// Passes a session from one process to another: its row gets another name, which one taker knows,
+// and all that lives with the session stays as it is.
 //
 // | the row's name is | who may rename it                                                        |
 // |-------------------|--------------------------------------------------------------------------|
@@ -49,7 +49,7 @@ void require_one_level(grant& each) {
 
 }  // namespace
 
-// The time when the successful renaming was sent; nothing where the row has another name, or has
+// The time when the successful renaming was sent; nullopt if the row has another name, or has
 // ended.
 std::optional<local_clock::time_point> session::implementation::take_row(
     const bounds& of_call, const std::string& from, const std::string& to
@@ -94,7 +94,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
     return made;
 }
 
-// A request that is under way could arrive when the other process has taken the rest.
+// A request that is under way could arrive after the other process has taken the session.
 void session::implementation::require_quiet() const {
     if (under_way_ == 0 && tellers_ == 0 && doubts_.empty()) return;
     throw error(

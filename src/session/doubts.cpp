@@ -119,7 +119,8 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     const std::size_t are_there = std::min(due.size(), doubts_.size());  // an end() takes them all
     for (std::size_t at = 0; at < are_there; ++at) doubts_[at].was_there = due[at].was_there;
     const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(std::min(asked, are_there));
-    // A doubt goes only when it was released at a time when nothing could be on its way any more.
+    // A doubt is deleted only after a release at a time when no request could be on its way any
+    // more.
     const auto is_over = [&](const doubt& each) { return now > each.until; };
     const auto over = std::stable_partition(doubts_.begin(), middle, std::not_fn(is_over));
     for (auto each = over; each != middle; ++each) {

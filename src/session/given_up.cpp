@@ -1,7 +1,7 @@
 // Holds that a session has given up, and whose release the database may have forgotten: the release
 // was committed and not flushed when the server crashed, or not yet sent to the standby that was
-// promoted, or made after the copy that was put back. Then the hold is there again, and lives for
-// as long as the session, whose heartbeats know nothing of it.
+// promoted, or made after the copy that was put back. Then the hold exists again, and lives for as
+// long as the session, whose heartbeats know nothing of it.
 //
 // The session looks for such a row for a limited time: the row is alive only where the session's
 // own row is, and that lives for one ttl from the last heartbeat that is in that data. So a hold
@@ -43,7 +43,7 @@ void session::implementation::remember(given_up what) {
 // behind a pooler.
 //
 // This only looks: settle_doubts() comes next and releases the holds that have come back. It looks
-// at the clock between two of them, and repeats those that failed without keeping back the others.
+// at the clock between two releases, and repeats failed releases without delaying the other holds.
 // No statement begins after `until`, or the next heartbeat would be late.
 void session::implementation::look_for_what_came_back() {
     const auto patience = settings_.heartbeat_every / 2;
@@ -140,7 +140,7 @@ void session::implementation::give_up_again(const std::vector<given_up>& back) {
     }
 }
 
-// The holds that an end() has to look for; nothing where they are more than one statement can ask
+// The holds that an end() has to look for; nullopt if they are more than one statement can ask
 // about. One entry per key is enough for the lock row of a mutex.
 std::optional<std::vector<waiter_id>> session::implementation::last_had() const {
     const thread_guard guard{mutex_};

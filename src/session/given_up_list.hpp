@@ -19,7 +19,7 @@
 
 namespace leasehold {
 
-// A hold or a place that the database said is not there any more.
+// A hold or a queue place that, by the database's answer, no longer exists.
 struct given_up {
     leasehold::key name;
     owner_id owner;

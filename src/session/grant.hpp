@@ -1,6 +1,6 @@
 #pragma once
-// One grant of one key as this process knows it: the database's answer, and whether it may still be
-// believed. Leases are handles to it; its session watches it.
+// One grant of one key as this process knows it: the database's answer, and whether it still
+// counts. Leases are handles to it; its session watches it.
 //
 // Threads: safe; the first loss wins.
 #include <atomic>
@@ -71,7 +71,7 @@ public:
     bool is_live() const noexcept { return reason_ == loss_reason::none; }
     std::stop_token lost() const noexcept { return lost_.get_token(); }
 
-    // True where this call was the one that lost it. Runs the callbacks registered with lost().
+    // True if the grant was not lost before. Runs the callbacks registered with lost().
     bool lose(loss_reason why) {
         if (!mark_lost(why)) return false;
         tell_lost();
@@ -84,7 +84,7 @@ public:
     }
     void tell_lost() { lost_.request_stop(); }
 
-    // Asks the holder to let go. True where this call was the first to say so.
+    // Asks the holder to let go. True if nobody had asked before.
     bool ask_back() { return revoke_.request_stop(); }
     std::stop_token revoke_requested() const noexcept { return revoke_.get_token(); }
 
@@ -102,7 +102,7 @@ public:
 
     // For keys that several can hold: only a downgrade changes it.
     std::atomic<hold_mode>& mode() noexcept { return mode_; }
-    // For a semaphore: at most so many, and fewer once some were given back.
+    // For a semaphore: the number of permits it has; smaller once some were given back.
     std::atomic<std::int64_t>& permits() noexcept { return permits_; }
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
-// The grants a session watches, so that neither another grant nor the question which of them is
-// lost costs more where it holds ten thousand.
+// The grants a session watches, so that a session with ten thousand grants adds one, or asks which
+// are lost, at no higher cost.
 //
 // Threads: not safe.
 #include <algorithm>
@@ -33,7 +33,7 @@ public:
         all_.erase(&what);
     }
 
-    // False where the grant is not in the list any more: taken out as lost, or forgotten.
+    // False if the grant is no longer in the list: it was taken out as lost, or forgotten.
     bool change_term(grant& what, local_clock::time_point end) {
         return change_end(what, [&] { what.set_term_end(end); });
     }
@@ -41,7 +41,7 @@ public:
         return change_end(what, [&] { what.set_limit(to); });
     }
 
-    // The time when the first of them is lost though the session may live.
+    // The time when the first of them is lost even if the session lives.
     std::optional<local_clock::time_point> next_end() const {
         if (ends_.empty()) return std::nullopt;
         return ends_.begin()->first;
@@ -66,7 +66,7 @@ public:
         return lost;
     }
 
-    // Takes out the live grants that live with the session; the rest is left.
+    // Takes out the live grants that live with the session, and keeps the other grants.
     std::vector<lost_grant> take_live(loss_reason why) {
         std::vector<lost_grant> taken;
         for (const auto& [address, each] : all_) {

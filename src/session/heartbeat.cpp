@@ -47,7 +47,7 @@ void session::implementation::keep_alive(std::stop_token stop) {
     }
 }
 
-// False where its owner has ended the session, and waits for nobody any more.
+// False if the session's owner has ended it: then no step may begin.
 bool session::implementation::begin_step() {
     const thread_guard guard{mutex_};
     if (has_ended_) return false;
@@ -242,7 +242,7 @@ void session::implementation::note_failure(const std::exception& what) {
     database().connections().retire(std::move(own_connection_));
 }
 
-// The news that was looked into; where there is something to ask, any answer is news.
+// The news that was looked into; if there is something to ask, any answer is news.
 session_news session::implementation::news_answered() const {
     constexpr std::int64_t none = -1;
     const thread_guard guard{mutex_};

@@ -1,5 +1,5 @@
 #pragma once
-// Decides when a session may believe it is alive, and when it must say something; does no I/O.
+// Decides how long a session counts as alive, and when it must send a heartbeat; does no I/O.
 //
 // | state   | event                                   | becomes                                   |
 // |---------|-----------------------------------------|-------------------------------------------|
@@ -51,7 +51,7 @@ public:
     instant next_heartbeat() const noexcept { return next_heartbeat_; }
     // The longest time from sending a request that renewed it to the answer of the next one.
     instant::duration longest_gap() const noexcept { return longest_gap_; }
-    // True for a gap so long that few fail-overs fit between it and the loss.
+    // True for a gap of over two thirds of the time to the loss: little is left to spare.
     bool is_near_loss(instant::duration gap) const noexcept {
         return gap > (ttl_ - margin_) * 2 / 3;
     }

@@ -96,10 +96,11 @@ public:
     // Clears everything that was there at the beginning, though other sessions take turns in
     // between.
     void finish(upkeep_task task);
-    // False where somebody keeps the task's row locked for as long as a statement may wait for one.
+    // False if somebody keeps the task's row locked for as long as a statement may wait for one.
     bool take_turn_at_last(upkeep_progress& at);
 
-    // Removes ended grants that were kept for long enough: all of them, or those of so many steps.
+    // Removes ended grants that were kept for long enough: all of them, or those of `steps_max`
+    // steps.
     void prune_history(std::optional<int> steps_max = {});
 
 private:
@@ -165,8 +166,8 @@ bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
 // Hands a key that the dead held to its first waiter. `locked`: somebody keeps a row of its queue
 // locked, so that nothing can be done.
 clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_finding& what) {
-    // Where so many turns ended without a step, the wait for such a row may have ended them, and
-    // the connection with them: every second turn leaves all such rows, and gets on.
+    // If more than `turns_max` turns ended without a step, waiting for such a locked row may have
+    // cost their connection: every second turn then skips all such rows, to make progress.
     constexpr std::int64_t turns_max = 12;
     if (at.unfinished > turns_max && at.turn % 2 == 0) return service::locked;
     try {
@@ -178,8 +179,8 @@ clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_findin
     }
 }
 
-// Where nobody waits, the lock row's ticket goes. Rows that somebody has locked are left, and keep
-// no others back.
+// If nobody waits, this removes the lock row's ticket. It skips rows that somebody has locked, and
+// goes on with the next ones.
 clean_up::clearing clean_up::clear(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
@@ -207,7 +208,7 @@ clean_up::clearing clean_up::clear(
     return done;
 }
 
-// Counts the rows that are there still, and not because somebody else was faster.
+// Counts the found rows that still exist: those that another session has cleared do not count.
 std::int64_t clean_up::count_left(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
@@ -220,8 +221,8 @@ std::int64_t clean_up::count_left(
     return std::ranges::count_if(found, is_left);
 }
 
-// Where there was no time for all findings, the next step begins behind those that were tried: a
-// row that takes all the time there is, because somebody has it locked, does so once in a pass.
+// If there was no time for all findings, the next step begins behind those that were tried: so a
+// locked row, which may take all the time of a step, does so only once in a pass.
 step_status clean_up::step(upkeep_progress& at) {
     upkeep_look seen =
         stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));

@@ -15,7 +15,7 @@ reap_report reap_on(
 );
 
 // Does a session's share of the clean-up: of the tasks that nobody has gone on with for `every`,
-// those that have waited longest first, each for at most 20 steps or to the end of its table. Where
+// those that have waited longest first, each for at most 20 steps or to the end of its table. If
 // others do the work this is one plain read.
 reap_report take_turns_at_reaping(
     database::implementation& within,
@@ -25,7 +25,7 @@ reap_report take_turns_at_reaping(
     std::chrono::microseconds every
 );
 
-// The event for so many rows.
+// The event that tells of `rows` removed rows.
 event reaped_rows(std::int64_t rows) noexcept;
 
 // For people: the rows that a task looks at.

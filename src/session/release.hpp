@@ -11,8 +11,8 @@ release_outcome release_hold(
 );
 
 // Ends a hold that has one level alone, on a connection of the pool, together with other calls that
-// wait for a connection by then. Where a waiter for its key is known, it goes by itself, in one
-// statement.
+// wait for a connection by then. If a waiter for its key is known, the release is sent by itself,
+// in one statement.
 release_outcome release_last_level(
     database::implementation& within, const bounds& of_call, const hold& held
 );
@@ -28,7 +28,7 @@ release_outcome release_owner(
 );
 
 // Ends the last level of several holds of one owner; each key is free then, or its first waiter's.
-// True where all of them were its own until now.
+// True if the owner held all of them until now.
 bool release_holds(
     database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
 );
@@ -37,7 +37,7 @@ bool release_holds(
 hand_over_status serve_key(
     database::implementation& within, connection& on, store& stores, const key& name
 );
-// Where this fails, waiters find the key takeable at their next look.
+// If this fails, waiters find the key takeable at their next look.
 void serve_quietly(
     database::implementation& within, connection& on, store& stores, const key& name
 ) noexcept;

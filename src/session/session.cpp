@@ -225,7 +225,7 @@ bool session::implementation::is_ending_with(const grant& last) {
     const bool is_simple =
         last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
     if (!is_all || !is_quiet || !is_simple || !machine_->is_live()) return false;
-    // The same as in end(): nothing is sent for this session any more, and nobody told of a loss.
+    // As in end(): from here on nothing is sent for this session, and nobody is told of a loss.
     machine_->end();
     grants_.remove(last);
     takes_row_along_ = true;
@@ -292,7 +292,7 @@ bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time
     return may_part() || (refuses && !has_failed);
 }
 
-// True when all of them are known to be free. Does not go on where the server does not answer.
+// True when all of them are known to be free. Stops if the server does not answer.
 bool session::implementation::release_all(
     const std::vector<lost_grant>& held, local_clock::time_point until
 ) noexcept {
@@ -319,8 +319,8 @@ bool session::implementation::release_all(
 }
 
 // The heartbeat thread may be in a call that hangs for as long as the client library lets it. It
-// holds all that it uses: a thread that does not come back in time is left to itself, and ends
-// then. False where it is left, and waits for an answer that should have come long ago.
+// holds all that it uses: a thread that does not come back in time is left to itself, and ends when
+// its call does. False if it is left while it waits for an overdue answer.
 bool session::implementation::stop_heartbeat(local_clock::time_point deadline) noexcept {
     ending_.request_stop();
     heartbeat_thread_.request_stop();
@@ -337,8 +337,8 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
     return true;
 }
 
-// In an outage all of end() takes one statement time-out, or a moment to connect where somebody has
-// waited for that already: a question that got no answer for so long is the last.
+// In an outage all of end() takes one statement time-out, or, if somebody has waited for that
+// already, a moment to connect: after one question without an answer no further one is sent.
 void session::implementation::end() noexcept {
     if (!is_at_home()) return;
     if (end_before_begin()) return;
@@ -352,8 +352,8 @@ void session::implementation::end() noexcept {
         const thread_guard guard{mutex_};
         if (std::exchange(has_ended_, true)) return;
         machine_->tick(local_clock::now());
-        // Where holders are being told of its loss just now, perhaps by the caller, the row is left
-        // to expire by itself: it must not let others have the keys before.
+        // While holders are being told of its loss, perhaps by the caller, the row is left to
+        // expire by itself: others must not get the keys before the holders know.
         was_live = machine_->is_live() || takes_row_along_;
         may_expire = (was_live && tellers_of_limits_ == 0) || tellers_ == 0;
         may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
@@ -377,7 +377,8 @@ void session::implementation::end() noexcept {
     // A missing row would count as alive for holds that could not be released.
     const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;
-    // Frees all the rest at once, where only somebody's transaction keeps keys locked.
+    // If releases failed only because somebody's transaction keeps keys locked, this frees them at
+    // once.
     const bool answers = database().connections().last_word() == server_word::answer;
     if (may_expire && !is_row_gone_ && (answers || may_say_goodbye(has_failed, until))) {
         has_failed =

@@ -32,14 +32,14 @@ namespace leasehold {
 
 class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
-    // `taken`: the session has a row, which is still to be taken over.
+    // `taken`: the id of an existing row that this object will take over.
     implementation(
         leasehold::database within,
         session_settings settings,
         std::optional<session_id> taken = std::nullopt
     );
-    // A session that another process has given up by detach(): nothing where it has ended, or
-    // somebody else has taken it.
+    // A session that another process has given up by detach(); null if it has ended, or somebody
+    // else has taken it.
     static std::shared_ptr<implementation> taken_over(
         leasehold::database within,
         session_settings settings,
@@ -54,11 +54,11 @@ public:
 
     void end() noexcept;
     // Called after end(): waits until the calls without a thread have left their queues, so that
-    // none of them goes on after the program.
+    // none of them outlives the program.
     void see_off_calls() noexcept;
-    // The other end of taken_over(): all that lives with it stays where it is, and nobody here
-    // believes in it any more. Throws, and the session goes on, where it cannot be passed on whole;
-    // see leasehold/detach.hpp.
+    // The counterpart of taken_over(): all that lives with the session stays as it is in the
+    // database, and is lost in this process. If the session cannot be passed on whole, throws, and
+    // the session goes on; see leasehold/detach.hpp.
     struct detached {
         std::string as;
         std::vector<std::shared_ptr<grant>> grants;
@@ -88,24 +88,24 @@ public:
     void require_at_home() const {
         if (!is_at_home()) refuse_lost(loss_reason::other_process);
     }
-    // Throws session_lost where it is not live; begins it where it has not, within the bounds of
+    // Throws session_lost if it is not live; begins it if it has not begun, within the bounds of
     // the call, or of one request.
     void require_live(const bounds& of_call);
     void require_live();
 
-    // For a call that waits, before it does: throws, as the constructor would, when something keeps
-    // the session from beginning, instead of waiting for it. Does nothing where the call was
+    // For a call before it waits. If something keeps the session from beginning, throws as the
+    // constructor would, so that the call does not wait in vain. Does nothing if the call was
     // stopped before, or meanwhile.
     void begin_to_wait(const bounds& of_call);
 
     // With settings().begins_with_grant there is no row before the first of these. Answers with the
-    // grant's token; nothing where the session has begun, or the key is not free: then nothing was
-    // done. A request that fails in doubt leaves a session that has begun, and the grant to be
+    // grant's token; nullopt, and changes nothing, if the session has begun, or the key is not
+    // free. A request that fails in doubt leaves a session that has begun, and the grant to be
     // asked for. Other callers that would begin it at the same time wait until this one is done,
     // within their own bounds.
     bool has_begun() const noexcept { return has_begun_; }
     std::optional<fencing_token> begin_with(const bounds& of_call, const acquire_request& wanted);
-    // For a caller that has seen that it was not live, and gave up its hold because of that.
+    // For a caller that gave up its hold because it saw that the session was not live.
     [[noreturn]] void refuse_lost() const;
     // The database has answered that the session has ended: it is lost from here on, and everybody
     // told, whenever the next heartbeat may be. Throws session_lost. As with every telling, the
@@ -117,24 +117,25 @@ public:
     bounds call_until(local_clock::time_point deadline, const std::stop_token& cancel = {}) const;
     // Bounds for a call that asks once.
     bounds one_request() const;
-    // Bounds for the farewell, which nobody wants to wait for: one statement time-out in all; a
-    // moment to connect where the last statement got no answer; and where no connection opened
-    // either, nothing is sent at all.
+    // Bounds for the farewell, which must not take long: one statement time-out in all; only a
+    // moment to connect if the last statement got no answer; and if no connection opened either,
+    // nothing is sent.
     bounds parting() const;
     bool may_part() const noexcept;
-    // For use after a failed attempt: true where that failed soon, as on a connection that was
+    // For use after a failed attempt: true if that failed soon, such as on a connection that was
     // closed.
     bool may_part_again(const bounds& of_call) const noexcept;
 
     // The count of news that is known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
-    // From here on the grant is told when it is lost. Loses it at once where the session is lost.
+    // From here on the grant is told when it is lost. If the session is lost, it loses the grant at
+    // once.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
-    // As watch(), but false where another grant of the same hold is watched, or is still to be
+    // As watch(), but false if another grant of the same hold is watched, or is still to be
     // released: that would end this one.
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
-    // For a grant with a fixed term, or with a limit. False where it is not watched any more.
+    // For a grant with a fixed term, or with a limit. False if it is not watched any more.
     bool change_term(grant& what, local_clock::time_point end);
     bool change_limit(grant& what, const grant::limit& to);
 
@@ -158,7 +159,7 @@ public:
     // and a fixed term runs out.
     void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
 
-    // For a hold of which nothing is on its way that could come later: one release settles it.
+    // For a hold of which no late request can arrive any more: one release settles it.
     void give_back_later(const key& name, const owner_id& owner, lock_kind kind);
 
     // One of these has the key, or had it: `moved` from the moment when a transaction commits that
@@ -166,10 +167,10 @@ public:
     // transaction, and once is enough.
     void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
 
-    // This owner has the key no more, nor, where there was a ticket, the place in its queue: the
-    // database has said so. The database may forget that: by a crash after a commit that was not
-    // flushed, or by a fail-over. Then the row is back, lives with this session for as long as that
-    // lives, and nobody knows of it. So the session looks for it, and gives it up again.
+    // The database has said that this owner no longer has the key, nor the queue place of `ticket`,
+    // if any. A crash after a commit that was not flushed, or a fail-over, may undo that. Then the
+    // row is back, lives for as long as this session, and nobody knows of it. So the session looks
+    // for it, and gives it up again.
     void gave_up(
         const key& name,
         const owner_id& owner,
@@ -177,18 +178,18 @@ public:
         std::int64_t ticket = 0
     );
 
-    // True where this is all that the session has, or ever had: then nothing begins in it any more,
-    // and the release may take its row along, before end().
+    // True if `last` is all that the session has, or ever had: then nothing begins in it any more,
+    // and the release may remove its row, too, before end().
     bool is_ending_with(const grant& last);
-    // Comes after that release, and ends the session. Where the release has left the grant there,
-    // or may have, the row does not go before it.
+    // Called after that release: ends the session. If the release has left the grant in the
+    // database, or may have, the session's row is not removed before the grant.
     void end_with(bool is_released) noexcept;
     bool takes_row_along() const noexcept { return takes_row_along_; }
     void note_row_gone() noexcept { is_row_gone_ = true; }
 
     // One worker of jobs at a time works under a session: a job that runs under the session and
-    // that this worker does not know is from a claim whose answer was lost. True where the caller
-    // may work.
+    // that this worker does not know is from a claim whose answer was lost. True if the caller may
+    // work.
     bool begin_work() noexcept { return !has_worker_.exchange(true); }
     void end_work() noexcept { has_worker_ = false; }
 
@@ -204,7 +205,7 @@ private:
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
         local_clock::time_point not_before{};
-        std::optional<local_clock::time_point> told_at{};  // nothing: nobody was told of it
+        std::optional<local_clock::time_point> told_at{};  // nullopt: nobody was told of it
         bool was_there = false;                            // a release of it found something
     };
     using lost_grant = grant_list::lost_grant;
@@ -251,7 +252,7 @@ private:
     bool has_ended() const;
     bool is_over() const;  // and the watch has nothing to do any more
     bool has_nothing_left() const LEASEHOLD_REQUIRES(mutex_);
-    bool beat();  // true where it was renewed
+    bool beat();  // true if it was renewed
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
@@ -275,7 +276,7 @@ private:
     void clean_up_after_the_dead();
     void remember(given_up what) LEASEHOLD_REQUIRES(mutex_);
     void look_for_what_came_back();
-    // Those that are there; nothing where `until` has passed and some were not asked about.
+    // The holds that exist; nullopt if `until` has passed and some were not asked about.
     std::optional<std::vector<given_up>> those_that_came_back(
         connection& on, const std::vector<given_up>& what, local_clock::time_point until
     );
@@ -315,7 +316,7 @@ private:
     std::stop_source over_;
     std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
 
-    std::atomic<bool> has_begun_ = false;  // from then on its threads are there, or never will be
+    std::atomic<bool> has_begun_ = false;  // from then on its threads exist, or never will
     std::atomic<bool> takes_row_along_ = false;
     std::atomic<bool> is_row_gone_ = false;
     std::atomic<bool> has_worker_ = false;

@@ -78,8 +78,8 @@ session::implementation::nap session::implementation::watch_step() {
     return next;
 }
 
-// Each step holds the session: a callback may give up the last reference to it, and then it goes
-// when the step is done.
+// Each step holds a reference to the session: if a callback gives up the last other one, the
+// session is destroyed only when the step is done.
 void session::implementation::keep_watch(std::stop_token stop) {
     while (!stop.stop_requested()) {
         nap next{};
