@@ -46,27 +46,27 @@ std::shared_ptr<grant> accept(
 );
 
 struct try_outcome {
-    std::shared_ptr<grant> granted;   // nothing where busy
-    std::optional<lock_info> holder;  // where busy, if it was still there
+    std::shared_ptr<grant> granted;   // null if busy
+    std::optional<lock_info> holder;  // set if busy and there still was a holder
 };
 
 // Throws invalid_argument unless the term is 1 ms to 366 days; `what` names it.
 void require_valid_term(std::chrono::microseconds term, const char* what);
 
-// The time before the end of a fixed term in which the term is not believed in any more.
+// The time before the end of a fixed term in which this process already counts the term as over.
 std::chrono::microseconds margin_of(
     const session::implementation& within, std::chrono::microseconds term
 );
 
-// The limit of a hold that this process ends so long after `since`.
+// The limit of a hold that this process ends `term` after `since`.
 grant::limit limit_from(
     const session::implementation& within,
     local_clock::time_point since,
     std::chrono::microseconds term
 );
 
-// Asks on this connection. A row of another kind is made a mutex's where nobody uses it, and the
-// answer is wrong_kind then; throws invalid_argument where the row is used.
+// Asks on this connection. If nobody uses a row of another kind, it becomes a mutex's row, and the
+// answer is wrong_kind; throws invalid_argument if the row is used.
 acquire_result ask_for(connection& on, store& stores, const acquire_request& request);
 
 // Sends a request on a connection of its choice, with ask_for(); the default: one of the pool.
@@ -80,7 +80,7 @@ try_outcome try_once(
     const sender& send = nullptr
 );
 
-// The row is of another kind: makes it a mutex's where nobody uses it, and throws otherwise.
+// Makes a row of another kind a mutex's if nobody uses it, and throws otherwise.
 void become_mutex(connection& on, store& stores, const key& name, lock_kind found);
 
 }  // namespace leasehold

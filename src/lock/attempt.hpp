@@ -16,9 +16,9 @@
 // | asking  | unanswered: settled                             | unknown: throws what asking threw |
 // | any     | anything else; in the others, anything          | what it is                        |
 //
-// Each request has an owner id of its own, so that the one before can be settled without touching
-// it. A failure is the last one where it will not pass, where time is up, and the second time.
-// `failed` throws what sending threw.
+// Each request has an owner id of its own, so that an earlier request can be settled without
+// touching this one. A failure is the last one if it will not pass, if time is up, or if it is the
+// second. `failed` throws what sending threw.
 //
 // Threads: one attempt, one thread.
 #include <cstddef>
@@ -56,7 +56,7 @@ struct attempt_step {
     bool operator==(const attempt_step&) const = default;
 };
 
-// Looks up the table. `is_last`: nothing is sent once more.
+// Looks up the table. `is_last`: the request is not sent once more.
 attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept;
 
 // Each kind of lock implements its attempts with this: the request, its statement and its question.
@@ -69,9 +69,9 @@ protected:
     explicit grant_attempt(session::implementation& within) : within_(within) {}
     virtual ~grant_attempt() = default;
 
-    // True: granted, and accepted. Throws session_lost where the session is not live, and an error
-    // whose outcome_is_unknown() where asking failed, too. All of it together is bounded, but for a
-    // statement under way.
+    // True: granted, and accepted. Throws session_lost if the session is not live, and an error
+    // whose outcome_is_unknown() where asking failed, too. `of_call` bounds all of it together,
+    // except a statement under way.
     bool carry_through(const bounds& of_call);
 
     // The next request, by an owner id of its own.
@@ -84,7 +84,7 @@ protected:
     // Granted, or found: from here on the session watches it.
     virtual void accept() = 0;
 
-    // Throws session_lost where the session is not live; begins it, unless the request does.
+    // Throws session_lost if the session is not live; begins it, unless the request does.
     virtual void require_session(const bounds& of_call) { within_.require_live(of_call); }
     // The most times that something may be cleared out of the way.
     virtual std::size_t clearings_max() const { return 1; }

@@ -34,7 +34,7 @@ public:
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
 
-    // Nothing: the limit was reached before the phase was complete.
+    // nullopt: the limit was reached before the phase was complete.
     std::optional<fencing_token> wait(const wait_limit& limit, const polling& polls) {
         const std::optional<fencing_token> nothing;
         session_.begin_to_wait(of_call_);
@@ -45,7 +45,7 @@ public:
 
     // The hold of a participant that has passed, and stays.
     hold place(fencing_token phase) const { return {wish_.name, owner_, phase, wish_.kind}; }
-    // Somebody else owns the place from here on.
+    // Another object owns the place from here on.
     void is_taken_over() noexcept {
         may_be_there_ = false;
         session_.gave_up(wish_.name, owner_, wish_.kind);
@@ -62,7 +62,7 @@ private:
         return phase;
     }
 
-    // Goes, unless the phase was completed first: the database decides which.
+    // Leaves, unless the phase was completed first: the database decides which.
     std::optional<fencing_token> leave() {
         if (!may_be_there_) return std::nullopt;
         if (!session_.may_part()) {
@@ -82,7 +82,7 @@ private:
 
     std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
         if (!token_ && !arrive_on(on, holders)) {
-            // Passes for others: the last participant of the phase may not have done so.
+            // Passes for the participants: the last one of the phase may have failed to.
             if (!is_session_over_) holders.pass(on, wish_.name);
             return std::nullopt;
         }

@@ -144,13 +144,13 @@ bool seeker::find(const bounds& of_call) {
     const auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
         return stores.holders->find_grant(on, wish_.name, owner_);
     });
-    // Its row is there either way: with the token it had, it was not made more of.
+    // The row exists in either case: if it still has the token it had, the upgrade was not done.
     if (!found || (wish_.instead_of && *found == wish_.instead_of->what().token)) return false;
     answer_.token = *found;
     return true;
 }
 
-// Settles, too, an announcement, or a hold that should have been made more of.
+// Settles, too, an announcement, or a hold that should have been upgraded.
 void seeker::settle() {
     session_->settle_later(wish_.name, owner_, wish_.kind);
     announced_.reset();
@@ -200,7 +200,7 @@ acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
     return got;
 }
 
-// Force removes wishes with the holds, and says so in the session's notices. Where the notices have
+// Force removes wishes with the holds, and says so in the session's notices. If the notices have
 // gone up for something else the wish is announced once more, which changes nothing.
 bool seeker::is_announced() const {
     return announced_ && notices_when_announced_ == session_->notices();

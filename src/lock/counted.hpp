@@ -47,12 +47,12 @@ public:
     // Withdraws its announcement. Never throws.
     ~seeker() override;
 
-    // Asks once, or once more in a wait. Throws invalid_argument where the key is in use as another
-    // kind or with another capacity, lease_lost where the hold that should be made more of is gone,
-    // and as any attempt.
+    // Asks once, or once more in a wait. Throws invalid_argument if the key is in use as another
+    // kind or with another capacity, lease_lost if the hold to be upgraded is gone, and what any
+    // attempt throws.
     acquisition try_once();
 
-    // Empty at once, and nothing is asked, where `cancel` was requested before.
+    // Empty at once, without a question to the database, if `cancel` was requested before.
     acquisition wait(const wait_limit& limit, const polling& polls);
 
     // The capacity of the key, as far as it was seen.
@@ -86,7 +86,7 @@ private:
     std::shared_ptr<grant> granted_;
 
     std::optional<owner_id> announced_;
-    std::optional<std::int64_t> notices_when_announced_;  // nothing: it may not be there
+    std::optional<std::int64_t> notices_when_announced_;  // nullopt: it may be missing
     bool may_come_late_ = false;                          // an announcement that lost its answer
 };
 

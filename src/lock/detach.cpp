@@ -73,7 +73,7 @@ adopt_status ask_to_adopt(session::implementation& within, const adoption& wante
     });
 }
 
-// Looks for a hold that was adopted a moment ago, and is watched. Where it lived with this session
+// Looks for a hold that was adopted a moment ago, and is watched. If it lived with this session
 // before, a lease of it may have been released since, or detached and adopted elsewhere.
 bool is_there_still(session::implementation& within, const adoption& wanted, const grant& adopted) {
     bool is_there = false;
@@ -136,7 +136,7 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     const session::implementation::under_way sending{inside.within()};
     require_detachable(held);
     const hold what = inside.what();
-    inside.supersede();  // nobody here may believe in it any more when the term has been given
+    inside.supersede();  // the lease must be lost here before the term is given away
     try {
         const bool is_given = inside.within().database().use([&](connection& on, store& stores) {
             return stores.holds->give_term(on, what, term);

@@ -16,7 +16,7 @@ namespace {
 
 // "leasehold-session1 ID BYTES NAME HOLDS", then of each hold "TOKEN OWNER KIND MODE PERMITS TERM
 // BYTES KEY", with one blank behind everything; the name and the keys may have blanks of their own,
-// and have their length before them. TERM is `-` where there is none.
+// and have their length before them. TERM is `-` if there is none.
 constexpr std::string_view session_word = "leasehold-session1";
 constexpr std::string_view no_term = "-";
 

@@ -1,8 +1,8 @@
 #pragma once
-// Tries again what a node of a cluster does not know yet. With several nodes that are written to,
-// the node of the caller's transaction may not have heard of a grant that was made on another one.
-// An attempt that does not find it there is repeated, for as long as a statement may take, while
-// the grant is there by all that the cluster has committed.
+// Repeats an attempt that fails because a node of a cluster lags behind. If several nodes are
+// written to, the node of the caller's transaction may lack a grant that was made on another node.
+// An attempt that does not find the grant is repeated, for as long as a statement may take, while
+// another connection sees the grant committed in the cluster.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -23,8 +23,8 @@ inline error not_heard_of(std::chrono::milliseconds patience) {
             "it has caught up"};
 }
 
-// `attempt()`: in the caller's transaction, true when it has found what it needs; `is_there(on,
-// stores)`: on a connection of our own, true when that is there. Throws transient where the node is
+// `attempt()`: in the caller's transaction, true when it has found the grant; `is_there(on,
+// stores)`: on a connection of our own, true if the grant exists. Throws transient if the node is
 // behind for too long.
 template <class Attempt, class Look>
 bool where_heard_of(database::implementation& of, Attempt&& attempt, Look&& is_there) {

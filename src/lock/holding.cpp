@@ -10,8 +10,8 @@
 namespace leasehold {
 namespace {
 
-// For a release that says not_held after an attempt that got no answer. That attempt released the
-// hold where the fences are still ours; where a fence moved on, somebody may have taken the key
+// For a release that answers not_held after an attempt that got no answer. That attempt released
+// the hold where the fences are still ours; if a fence moved on, somebody may have taken the key
 // before that attempt arrived.
 release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
@@ -31,7 +31,7 @@ local_clock::time_point holding::deadline() const noexcept {
     return limit ? std::min(limit->told, session_->deadline()) : session_->deadline();
 }
 
-// Asks the clock as well: the thread that watches it may not have been scheduled yet.
+// Compares the clock as well: the thread that watches the end may not have run yet.
 bool holding::held_locally() const noexcept {
     return reason() == loss_reason::none && local_clock::now() < deadline();
 }

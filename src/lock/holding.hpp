@@ -1,5 +1,5 @@
 #pragma once
-// The common part of the lease of one key and that of several: whether it may be believed in, and
+// The common part of the lease of one key and that of several: whether it still counts as held, and
 // the rules by which its holds are given back.
 //
 // | a release …                       | says                                                    |
@@ -46,7 +46,7 @@ public:
     release_outcome release() {
         return session_->is_at_home() ? give_back(false) : release_outcome::not_held;
     }
-    // Parting takes one statement time-out in all, and none where the server seems to be out.
+    // Parting takes one statement time-out in all, and no time if the server seems to be out.
     virtual release_outcome give_back(bool is_parting) = 0;
     void release_quietly() noexcept;
 
@@ -82,8 +82,8 @@ protected:
     bool may_ask(bool is_parting) const { return !is_parting || session_->may_part(); }
     // A release would wait for a transaction of this process.
     bool is_behind_open_transaction(bool is_parting) const;
-    // True where the release of all of these would wait for a transaction of this process: then its
-    // end releases them, and the observer is told.
+    // True if releasing `all` would wait for a transaction of this process: then the end of the
+    // transaction releases them, and the observer is told.
     bool leave_to_open_transaction(std::span<const hold> all, bool is_parting);
     bounds bounds_of_release(bool is_parting) const;
     // Releases the last level of all of them.

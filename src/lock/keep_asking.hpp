@@ -13,7 +13,7 @@
 
 namespace leasehold {
 
-// The instant so long from now, without running over the end of time.
+// The instant `patience` from now, at most the end of time.
 local_clock::time_point deadline_in(std::chrono::nanoseconds patience);
 
 // The limit of a call's wait: until when, and unless it is cancelled before.
@@ -26,7 +26,7 @@ struct wait_limit {
 
     bool is_late() const noexcept { return local_clock::now() >= deadline; }
     bool is_over() const noexcept { return is_late() || cancel.stop_requested(); }
-    // A call that was cancelled says so, also where its time ended at the same moment.
+    // A cancelled call ends as cancelled, also if its time ended at the same moment.
     bool survives(const error& failure) const noexcept {
         return failure.is_transient() && (!is_late() || cancel.stop_requested());
     }
@@ -43,7 +43,7 @@ polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseco
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost = {});
 
 // Sends a request that is harmless to send again, until it is answered: after a failure that may
-// pass, where `may_go_on`, asked of each failure, allows it.
+// pass, if `may_go_on`, which is called with each failure, allows it.
 template <class Send, class MayGoOn>
 auto repeat(Send&& send, MayGoOn&& may_go_on) {
     constexpr int attempts_max = 3;

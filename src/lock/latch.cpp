@@ -31,8 +31,8 @@ public:
 
     acquisition try_join() { return seeker{session_, wish_}.try_once(); }
 
-    // Not asked again: a second try after a lost answer finds the place gone if the first one was
-    // carried out, and cannot tell that from a place that was lost.
+    // Sent only once: if the answer is lost and the first try was carried out, a second try would
+    // find the place gone, and could not tell that from a place that was lost.
     void arrive(lease& place) {
         const auto& inner = place.inner();
         if (!inner || !inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||

@@ -56,8 +56,8 @@ public:
     implementation(std::shared_ptr<session::implementation> within, leasehold::lease granted)
         : session_(std::move(within)), lease_(std::move(granted)) {}
 
-    // The end of the term is told after its beginning, also where the end came before that was
-    // told, or where telling it threw.
+    // The end of the term is told after its beginning, also if the end came before the beginning
+    // was told, or if telling that threw.
     void begin(const election_settings& settings) {
         try {
             if (settings.on_elected) settings.on_elected(lease_.token());
@@ -98,7 +98,7 @@ public:
     }
 
 private:
-    // Tells it at once where the term has ended already.
+    // Tells it at once if the term has already ended.
     void tell_of_the_end(const election_settings& settings) {
         if (!settings.on_lost) return;
         telling_.emplace(lease_.lost(), [on_lost = settings.on_lost, told = lease_.inner()] {

@@ -72,8 +72,8 @@ void lease::implementation::verify_in(connection& inside) {
     refuse(label(), loss_reason::taken_over);
 }
 
-// This process never believes in a longer term than the database may know: it believes in a shorter
-// term before the statement is sent, and in a longer one when that is answered.
+// This process never counts on a longer term than the database may know: it takes over a shorter
+// term before the statement is sent, and a longer one when the statement is answered.
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
     if (!session_->is_at_home()) return false;
@@ -97,7 +97,8 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
         if (!is_extended) {
             lose(*first_, loss_reason::taken_over);
         } else if (reason() == loss_reason::expired) {
-            // The term ran out here before the answer came, and would keep others out for nothing.
+            // The term ran out here before the answer came: without a release the row would keep
+            // others out although nobody holds it.
             session_->give_back_later(what().key, what().owner, what().kind);
         }
         return false;
@@ -112,7 +113,7 @@ bool lease::implementation::extend_limit(std::chrono::microseconds term) {
     return session_->change_limit(*first_, limit_from(*session_, local_clock::now(), term));
 }
 
-// A destructor does not wait for a server that is out: the session goes on with the release.
+// A destructor does not wait for a server that is out: the session does the release later.
 release_outcome lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
@@ -146,8 +147,8 @@ release_outcome lease::implementation::give_back(bool is_parting) {
     return outcome;
 }
 
-// There is nothing to give back: its session has expired, or will before anybody else is granted
-// the key. Only a term that ran out here goes on for its margin there, and for the key's
+// There is nothing to give back: the session has expired, or will before anybody else is granted
+// the key. Only a term that ran out here lives on in the database, for its margin and the key's
 // lock_delay.
 release_outcome lease::implementation::give_back_lost() {
     const bool is_there_still = has_term() || (first_->limited() && session_->is_live());
@@ -207,7 +208,7 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
     });
 }
 
-// False, and nothing changed, where it is not held so any more, or somebody waits.
+// False, and nothing changed, if it is no longer held so, or somebody waits.
 bool lease::implementation::release_with_row(const bounds& of_call) {
     const bool is_done = session_->database().use(of_call, [&](connection& on, store& stores) {
         return stores.sessions->end_with_release(on, session_->id(), what());

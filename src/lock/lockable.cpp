@@ -11,7 +11,7 @@ bool lockable<Mutex>::keep(acquisition got) {
     if (!got) return false;
     auto held = std::make_shared<lease>(*std::move(got));
     const std::lock_guard guard{held_mutex_};
-    held.swap(held_);  // an older one goes when this is unlocked
+    held.swap(held_);  // an older lease is released after the mutex is unlocked
     return true;
 }
 

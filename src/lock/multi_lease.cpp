@@ -66,7 +66,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
 }
 
 // A destructor does not wait for a server that is out, and nobody waits for lost holds: the session
-// goes on with them.
+// releases them later.
 release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
@@ -108,7 +108,7 @@ void multi_lease::implementation::find_the_lost(store& stores, connection& insid
     for (const auto& each : grants_) {
         if (!stores.holds->prove(inside, each->what())) lose(*each, loss_reason::taken_over);
     }
-    // All are there now, but were not when all were asked for: an old snapshot.
+    // All holds exist now, but some did not in the proof's snapshot, which was older.
     if (reason() == loss_reason::none) lose(*grants_.front(), loss_reason::taken_over);
 }
 

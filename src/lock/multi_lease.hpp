@@ -55,7 +55,7 @@ private:
     std::vector<fencing_token> tokens_;
     std::atomic<loss_reason> reason_{loss_reason::none};
     std::stop_source revoke_;
-    std::vector<std::unique_ptr<chain>> chains_;  // last: they use the others
+    std::vector<std::unique_ptr<chain>> chains_;  // last: they use the fields above
 };
 
 }  // namespace leasehold

@@ -34,8 +34,8 @@ public:
     bool is_entered();
     // Makes the lease of a grant to a call that waited.
     acquisition keep(std::shared_ptr<grant> granted);
-    // The holder of the key when the wait was in vain; it may have changed hands often meanwhile.
-    // Where that cannot be asked, the holder from before.
+    // The present holder of the key, after a wait in vain: it may have changed meanwhile. If the
+    // database cannot be asked, `before`.
     acquisition busy_now(const std::optional<lock_info>& before) const;
 
 private:
@@ -43,8 +43,8 @@ private:
         granted->is_recursive() = true;
         current_ = granted;
     }
-    // The current grant, one level deeper in its row; nothing where there is none to enter. `gone`
-    // gets a grant that turned out to be lost.
+    // The current grant, whose row now counts one more level; null if there is no grant to enter.
+    // `gone` gets a grant that turned out to be lost.
     std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone)
         LEASEHOLD_REQUIRES(recursion_mutex_);
     void tell_lost(grant& gone) const;

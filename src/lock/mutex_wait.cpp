@@ -53,8 +53,9 @@ mutex_wait::verdict mutex_wait::begin() {
         if (answer_ || limit_.is_over()) return verdict::is_over;
         session().begin_to_wait(of_call_);
     }
-    // For a key that others wait for it queues at once: the caller that finds the key free there is
-    // served. It does not where a try may enter the key again.
+    // For a key that others wait for the call queues at once: a caller that finds the key free in
+    // the queue is served. A call of a recursive mutex tries first, since that may enter the key
+    // again.
     is_sought_ = !of_.settings().recursive && session().database().room().sought().has(of_.key());
     stage_ = stage::asking;
     return verdict::goes_on;

@@ -27,17 +27,17 @@ namespace leasehold {
 
 class mutex_wait {
 public:
-    // `on_news`: see waiting_plan; nothing for a caller that waits by wait().
+    // `on_news`: see waiting_plan; empty for a caller that waits by wait().
     mutex_wait(mutex::implementation& of, wait_limit limit, std::function<void()> on_news = {});
 
-    // The outcome, or an exception, when the call is over; nothing when it has to wait.
+    // The outcome, or an exception, when the call is over; nullopt when it has to wait.
     std::optional<acquisition> go_on();
-    // The latest time to go on, where nothing comes before.
+    // The latest time to go on, unless an event comes before.
     local_clock::time_point wake() const;
     // Waits until there is something to do.
     void wait();
 
-    // The call may as well be over where nobody goes on with it for as long as that.
+    // The time from which on give_up() may end the call, if nobody has gone on with it by then.
     local_clock::time_point give_up_at() const noexcept;
     // Ends the call with what is known without asking the database.
     acquisition give_up();

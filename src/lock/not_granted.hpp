@@ -7,10 +7,10 @@
 
 namespace leasehold {
 
-// Throws errc::busy. `why`: in words, or nothing.
+// Throws errc::busy. `why`: a text, or empty.
 [[noreturn]] void throw_not_granted(const std::string& wanted, const std::string& why);
 
-// "HOLDER holds it", or nothing where no holder is known.
+// "HOLDER holds it", or empty if no holder is known.
 std::string words_for(const std::optional<lock_info>& holder);
 
 }  // namespace leasehold

@@ -71,8 +71,8 @@ pending_lease::implementation::fate pending_lease::implementation::ask(const bou
     });
 }
 
-// A grant that was made inside leaves nothing behind where its transaction was rolled back, not
-// even its token.
+// A grant that was made inside leaves nothing behind if its transaction was rolled back, not even
+// its token.
 bool pending_lease::implementation::was_ever_granted(connection& on, store& stores) const {
     const auto now = stores.holds->describe(on, granted().key, false);
     return now && now->info.token >= granted().token;
@@ -119,7 +119,7 @@ std::optional<lease> pending_lease::implementation::confirm() {
     if (found != fate::committed) return std::nullopt;
     auto confirmed =
         std::make_shared<grant>(hold{held.key, moved_, held.token}, granted_->term_end());
-    session_->watch(confirmed, notices);  // which loses it where the session is lost
+    session_->watch(confirmed, notices);  // which loses it if the session is lost
     if (!confirmed->is_live()) return std::nullopt;
     if (on_confirmed_) on_confirmed_(confirmed);
     return lease{std::make_shared<lease::implementation>(session_, std::move(confirmed))};

@@ -49,7 +49,7 @@ private:
     bool is_settled_ = false;
 };
 
-// Tries once, in the transaction open on `inside`. Nothing: somebody else has the key.
+// Tries once, in the transaction open on `inside`. nullopt: somebody else has the key.
 std::optional<pending_lease> try_once_in(
     const std::shared_ptr<session::implementation>& within,
     const wish& what,

@@ -144,7 +144,7 @@ void queued_call::leave_to_session() {
     );
 }
 
-// Where the row is not there any more the key was handed over, and the call takes it.
+// If the waiter's row no longer exists the key was handed over, and the call takes it.
 queue_outcome queued_call::leave() {
     if (!within_.may_part()) leave_to_session();
     const bounds until = within_.parting();

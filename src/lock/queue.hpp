@@ -32,9 +32,9 @@ struct waiting_plan {
     wait_limit limit;
     polling looks;
     bool detects_deadlock = false;
-    // Called now and then: true where the caller knows of a better way than to go on waiting.
+    // Called now and then; true ends the wait, because the caller has found something better to do.
     std::function<bool()> look_up;
-    // Called when there is news, with the room locked; nothing: a thread waits.
+    // Called when there is news, with the room locked; empty if a thread waits.
     std::function<void()> on_news;
 };
 
@@ -47,23 +47,23 @@ struct queue_outcome {
 
 class queued_call {
 public:
-    // Throws session_lost where the session is not live.
+    // Throws session_lost if the session is not live.
     queued_call(session::implementation& within, const wish& what, waiting_plan how);
-    // In any case the row is not in the queue any more then, or is left to the session.
+    // After it the waiter's row has left the queue, or is left to the session to remove.
     ~queued_call();
     queued_call(const queued_call&) = delete;
     queued_call& operator=(const queued_call&) = delete;
 
-    // The outcome, or nothing where it sits in the room from here on.
+    // The outcome, or nullopt if it waits in the room from here on.
     std::optional<queue_outcome> queue();
-    // The outcome, or nothing where it goes on to sit there.
+    // The outcome, or nullopt if it goes on waiting in the room.
     std::optional<queue_outcome> go_on();
     // The latest time to go on.
     local_clock::time_point wake() const;
     // Waits until there is something to do.
     void wait();
-    // The grant by now, without asking the database: where there is none, or nobody wants it, the
-    // session is to leave the queue, and this throws.
+    // The grant that has arrived by now, without asking the database. If there is none, or
+    // `takes_grant` is false, this makes the session leave the queue, and throws.
     queue_outcome give_up(bool takes_grant);
 
 private:
@@ -81,8 +81,7 @@ private:
         std::shared_ptr<waiting_room::waiter> waiter_;
     };
 
-    // True when the key looks takeable, or nothing where it did not queue; `end` then says how that
-    // ends.
+    // True when the key looks takeable; nullopt if it did not queue: `end` then says why.
     std::optional<bool> enqueue(queue_end& end);
     std::shared_ptr<grant> serve_at_once();
     void refuse_circle();

@@ -120,7 +120,7 @@ void quorum_member::work(const std::stop_token& stop) {
 quorum::implementation::implementation(quorum_settings settings)
     : settings_(checked(std::move(settings))) {}
 
-// Delegates, so that the destructor stops the workers also where this throws.
+// Delegates, so that the destructor stops the workers also if this throws.
 quorum::implementation::implementation(std::vector<database> servers, quorum_settings settings)
     : implementation(std::move(settings)) {
     if (servers.empty()) throw error(errc::invalid_argument, "a quorum needs at least one server");
@@ -139,7 +139,7 @@ quorum::implementation::implementation(std::vector<database> servers, quorum_set
     require_different();
 }
 
-// Stops all workers before the first member goes: each of them looks at all members.
+// Stops all workers before the first member is destroyed: each of them looks at all members.
 quorum::implementation::~implementation() {
     for (const auto& each : members_) each->stop();
     for (const auto& each : members_) each->join();
@@ -166,9 +166,8 @@ void quorum::implementation::open_all() {
     }
 }
 
-// A database knows the sessions of all that use it: where one of the other servers' is among them,
-// it is the same. Each looks after it has published its own, so that the last one to look finds
-// both.
+// A database knows the sessions of all that use it: if one of the other servers' is among them, it
+// is the same. Each looks after it has published its own, so that the last one to look finds both.
 session& quorum::implementation::session_at(std::size_t at) {
     quorum_member& own = *members_[at];
     session& opened = own.open_session();

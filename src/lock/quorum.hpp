@@ -36,7 +36,8 @@ public:
 
     // Runs the task in the worker, after those that were posted before.
     void post(task what);
-    // As post(), but false where the worker has not come back from a task that was given up.
+    // As post(), but returns false, without posting, if the worker still hangs in a task that was
+    // given up.
     bool post_if_prompt(task what);
     // The caller that waited for the worker's answer waits no more.
     void give_up_on();
@@ -44,9 +45,9 @@ public:
     const leasehold::database& database() const noexcept { return database_; }
     // Only for the worker: a live session, opened if need be.
     session& open_session();
-    // The id of the newest session; nothing where there was none yet.
+    // The id of the newest session; nullopt if there was none yet.
     std::optional<session_id> last_session() const;
-    // Only for the worker: the session with which it has looked for the others'.
+    // Only for the worker: the session with which it has looked for the other servers' sessions.
     std::optional<session_id>& compared() noexcept { return compared_; }
 
 private:
@@ -64,7 +65,7 @@ private:
     // True until it has nothing more to do.
     bool is_overdue_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::optional<session_id> last_session_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::jthread worker_;  // last: it uses the others
+    std::jthread worker_;  // last: it uses the fields above
 };
 
 class quorum::implementation {
@@ -80,8 +81,8 @@ public:
     const quorum_settings& settings() const noexcept { return settings_; }
     quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
 
-    // A live session of this server. Throws invalid_argument where another of the servers turns out
-    // to be the same database. Only for the member's worker.
+    // A live session of this server. Throws invalid_argument if another server turns out to be the
+    // same database. Only for the member's worker.
     session& session_at(std::size_t at);
     void require_different() const;
 
@@ -92,8 +93,9 @@ private:
     const home_process home_;
     const quorum_settings settings_;
     mutable thread_mutex mutex_;
-    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or the two that are the same
-    std::vector<std::unique_ptr<quorum_member>> members_;  // last: their workers use the others
+    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);  // empty, or the two that are the same
+    std::vector<std::unique_ptr<quorum_member>>
+        members_;  // last: their workers use the fields above
 };
 
 // Asks servers in parallel and waits for their answers for a limited time. A later answer is

@@ -18,8 +18,8 @@ namespace {
 
 // The answer of one server to a try.
 struct one_answer {
-    std::shared_ptr<lease> granted;  // nothing: busy, or failed
-    std::string problem;             // where it failed
+    std::shared_ptr<lease> granted;  // null: busy, or failed
+    std::string problem;             // set if it failed
 };
 
 // Runs in the worker of that server, which gives up with the caller that waits for it.
@@ -34,8 +34,8 @@ std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, c
     );
 }
 
-// The answers that the servers gave in time. The others are asked nothing, but to give back, until
-// they have come back from this.
+// The answers that the servers gave in time. A server that gave none gets only releases until its
+// worker has come back from this round.
 template <class Answer>
 std::vector<std::optional<Answer>> wait_for(
     quorum::implementation& servers,
@@ -170,12 +170,12 @@ private:
     using chain = std::stop_callback<count_loss>;
 
     const std::shared_ptr<quorum::implementation> servers_;
-    const std::vector<std::shared_ptr<lease>> held_;  // by server; nothing where it did not grant
+    const std::vector<std::shared_ptr<lease>> held_;  // by server; null if it did not grant
     std::vector<std::optional<fencing_token>> tokens_;
     std::atomic<std::size_t> live_ = 0;
     std::atomic<bool> is_released_ = false;
     std::stop_source lost_;
-    std::vector<std::unique_ptr<chain>> chains_;  // last: they use the others
+    std::vector<std::unique_ptr<chain>> chains_;  // last: they use the fields above
 };
 
 quorum_lease::quorum_lease(std::shared_ptr<implementation> held) noexcept
@@ -244,7 +244,7 @@ quorum_acquisition quorum_lock::try_acquire() {
             } catch (const std::exception& failure) {
                 given.problem = failure.what();
             }
-            // Too late: the answer goes out of scope here, and with it the grant.
+            // Too late: the answer goes out of scope here, which releases the grant.
             round->answer(at, given);
         };
         if (servers_->member(at).post_if_prompt(ask)) asked.push_back(at);

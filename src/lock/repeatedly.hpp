@@ -21,7 +21,7 @@ auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
     );
 }
 
-// The same for a question that only reads: a server that takes no writes will do.
+// As above, for a question that only reads: a server that takes no writes will do.
 template <class Use>
 auto read_repeatedly(const database& db, const bounds& of_call, Use&& with) {
     return repeat(

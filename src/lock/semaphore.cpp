@@ -55,8 +55,8 @@ public:
         );
     }
 
-    // Asked again when the answer is lost: it sets a number, and adds nothing. Permits that may not
-    // be there any more must not be counted on, or a later call would take them back.
+    // Sent again when the answer is lost, since it sets a number and adds nothing. The lease must
+    // not count permits that it may have given up, or a later call would take them back.
     void keep(lease& held, std::int64_t permits) {
         const std::shared_ptr<grant> reduced = grant_of(held);
         if (permits < 1 || permits > reduced->permits()) {
@@ -99,7 +99,7 @@ private:
         );
     }
 
-    // A follower remembers what it has seen of the key, also where it throws.
+    // A follower remembers what it has seen of the key, also if it throws.
     template <class Seek>
     acquisition sought(std::int64_t wanted, Seek seek) {
         seeker each{session_, wish_for(wanted)};
@@ -126,7 +126,8 @@ private:
         return repeat(send, [&](const error&) { return !of_call.have_passed(); });
     }
 
-    // A permit makes the key a semaphore, if it can be had: false where it is one already.
+    // Makes the key a semaphore by acquiring a permit, if there is a free one. False if it is one
+    // already.
     bool make_gate(std::int64_t permits) {
         hold_wish wished{key_, lock_kind::semaphore};
         wished.capacity = permits;
@@ -135,7 +136,7 @@ private:
         return first.try_once() && first.capacity() == permits;
     }
 
-    // Where nobody uses the key, and this does not follow it, the next grant sets its number.
+    // If nobody uses the key, and this does not follow it, the next grant sets its number.
     std::int64_t permits_now(bool is_used) const {
         if (!follows_key_ && !is_used) return permits_;
         const auto seen = session_->database().use([&](connection& on, store& stores) {

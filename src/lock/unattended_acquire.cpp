@@ -78,7 +78,7 @@ void acquire_unattended(
     std::shared_ptr<mutex::implementation> of, async_wait how, acquire_completion done
 ) {
     of->session().require_at_home();
-    const auto alive = of;  // a call that completes at once may give up the rest
+    const auto alive = of;  // keeps it: a call that completes at once may drop the other references
     auto call =
         std::make_shared<unattended_acquire>(std::move(of), std::move(how), std::move(done));
     alive->session().database().unattended().add(std::move(call));
