@@ -161,7 +161,7 @@ std::shared_ptr<const known_table> claim_table::known_on(
     return known_;
 }
 
-// Enters a table that may not be as the mapping says, or not be there.
+// Enters a table that may be missing, or may differ from the mapping.
 bool claim_table::enter_unseen(connection& inside, claim_use use) {
     const engine which = inside.server().engine;
     const auto dialect = dialect_of(which);
@@ -169,7 +169,7 @@ bool claim_table::enter_unseen(connection& inside, claim_use use) {
     try {
         return dialect->enter(inside, table, use);
     } catch (const error&) {
-        // Where the table is at fault the catalogue says so more clearly.
+        // If the table is at fault, a look at the catalogue gives the clearer error.
         if (inside.state() == connection_state::in_transaction) look_again(inside);
         throw;
     }

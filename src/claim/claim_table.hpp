@@ -32,19 +32,19 @@ struct known_table {
 
 class claim_table {
 public:
-    // `need_on`: the mapping's needs on an engine; throws where it can never work there.
+    // `need_on`: the mapping's needs on an engine; throws if it can never work there.
     explicit claim_table(std::function<table_need(engine)> need_on)
         : need_on_(std::move(need_on)) {}
 
-    // Looks, and throws where the mapping does not fit; answers with warnings.
+    // Looks at the table, and throws if the mapping does not fit; answers with warnings.
     std::vector<std::string> check(connection& inside);
     void check(const database& db);
 
     // Begins every operation: requires a transaction that can be taken part in, and the table,
     // looked at if it was not before. Throws wrong_transaction and what check() throws; reading
-    // needs fewer rights. `require` throws where the arguments do not fit. Before rights and
-    // arguments are refused they are judged once more with the table looked at anew, since a right
-    // may have been granted, a column widened or a label added.
+    // needs fewer rights. `require` throws if the arguments do not fit. Before this refuses rights
+    // or arguments it looks at the table anew and judges once more, since a right may have been
+    // granted, a column widened or a label added.
     template <class Require>
     std::shared_ptr<const known_table> enter_to_read(
         connection& inside, std::string_view what, Require&& require
@@ -56,10 +56,10 @@ public:
         return known;
     }
 
-    // The same for an operation that locks rows: nothing where somebody else has SQLite's write
-    // lock, to be asked again. It takes that lock before it looks at the table: a look is a read,
-    // and in a transaction that has read SQLite waits for no writer, and it cannot write any more
-    // once that writer has committed.
+    // As enter_to_read(), for an operation that locks rows. Null if somebody else has SQLite's
+    // write lock: call again. On SQLite it takes that lock before it looks at the table, because a
+    // look is a read: a transaction that has read does not wait for a writer, and can no longer
+    // write once that writer has committed.
     template <class Require>
     std::shared_ptr<const known_table> enter_to_change(
         connection& inside, std::string_view what, claim_use use, Require&& require
@@ -78,7 +78,7 @@ public:
         return known;
     }
 
-    // Runs a statement that names the table's index; where the index is gone by now, once more with
+    // Runs a statement that names the table's index; if the index is gone by now, once more with
     // the table looked at anew.
     template <class Run>
     auto with_index(connection& inside, std::shared_ptr<const known_table>& known, Run&& run) {
@@ -96,7 +96,7 @@ public:
 private:
     static void require_right_to_change(const known_table& table);
 
-    // The known table, where `judge` has nothing against it. Sends nothing.
+    // The known table; null if there is none, or `judge` throws. Sends nothing.
     template <class Judge>
     std::shared_ptr<const known_table> fitting(
         connection& inside, std::string_view what, Judge&& judge
@@ -119,10 +119,10 @@ private:
     std::shared_ptr<const known_table> known_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
-// Throws invalid_argument where a claim cannot be of so many rows.
+// Throws invalid_argument if a claim cannot be of `n` rows.
 void require_row_count(int n);
 
-// Throws invalid_argument where a value cannot be one of that column, or the column is not there.
+// Throws invalid_argument if a value cannot be one of that column, or the column is missing.
 void require_values(
     const known_table& table, const std::vector<condition>& conditions, time_kind times
 );
@@ -131,8 +131,8 @@ void require_key(
     const known_table& table, const std::vector<std::string>& key, const parameters& values
 );
 
-// The reason why two values that differ are one to that column, as the database compares, for a
-// place after its name; empty where the column tells them apart.
+// The reason why two different values are equal to that column, as the database compares; a text to
+// follow the column's name. Empty if the column tells them apart.
 std::string taken_for_one(
     const known_table& table,
     connection& inside,
@@ -141,7 +141,7 @@ std::string taken_for_one(
     const value& other
 );
 
-// The same for a column that is assigned another value than it is compared with.
+// As taken_for_one(), for each column that is assigned another value than it is compared with.
 std::string taken_for_the_same(
     const known_table& table,
     connection& inside,
@@ -149,7 +149,7 @@ std::string taken_for_the_same(
     const assignments& to
 );
 
-// Throws invalid_argument where there is none.
+// Throws invalid_argument if there is none.
 const column_shape& column_of(const known_table& table, const std::string& name);
 // True when foreign keys could refer to one of these. An empty name is a column the mapping lacks.
 bool is_any_referable(const known_table& table, const std::vector<std::string>& columns);

@@ -204,7 +204,7 @@ private:
         wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
     }
 
-    // The statement that cures it, where there is one.
+    // The statement that cures it, if there is one.
     std::string cured(column_wish wish, const column_shape& column) const {
         const std::string statement =
             dialect_.change_column_text(need_.table, {wish, column, std::nullopt});
@@ -259,8 +259,8 @@ private:
         }
     }
 
-    // The number of columns compared for equality that the index begins with; nothing where the
-    // rest of it is not the wanted order, forwards or backwards.
+    // The number of columns compared for equality that the index begins with; nullopt if its other
+    // columns are not the wanted order, forwards or backwards.
     std::optional<std::size_t> service_of(const index_shape& index) const {
         std::size_t at = 0;
         if (index.is_ignored) return std::nullopt;
@@ -320,7 +320,8 @@ private:
         );
     }
 
-    // The order does not find late rows: with it alone, all that are claimed are read each time.
+    // An index on the order alone does not find late rows: the query would read all claimed rows
+    // each time. So this looks for an index on the terms.
     void find_late_index() {
         if (need_.order.empty() || need_.late.empty()) return;
         // The terms of unclaimed rows are null, so that the terms alone, which come last, will do.

@@ -17,7 +17,7 @@ struct column_need {
     std::string name;
     std::string role;                   // "version", for people
     std::vector<column_kind> may_be{};  // empty: anything
-    // The kind to add it with where it is missing; nothing: only its owner can know.
+    // The kind to add it with if it is missing; nullopt: only its owner can know.
     std::optional<column_kind> made_as{};
     std::optional<value> not_null_default{};
     bool null_is_trouble = false;  // a null makes the row one that is never claimed
@@ -26,7 +26,7 @@ struct column_need {
     bool is_read = true;
     bool needs_order = false;  // it is compared or ordered by
     bool counts_up = false;
-    std::chrono::microseconds term{};  // it must be able to tell this from nothing; 0: any
+    std::chrono::microseconds term{};  // it must be able to tell this from zero; 0: any
     std::vector<value> compared{};
     std::vector<value> stored{};
     // The values that decide, compared for equality, who gets a row: those that differ here must
@@ -41,7 +41,7 @@ struct table_need {
     std::vector<std::string> equal;  // columns a claim of several compares with one value
     std::vector<order_by> order;
     std::vector<std::string> late;  // the columns that find rows past their term, in this order
-    bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
+    bool keeps_finished = false;    // finished rows look like claimed ones except for the term
     std::string without_index;      // the cost when no index serves `equal` and `order`
     bool only_locks = false;        // the claim does not say what becomes of the rows
     bool one_node_is_written_to = false;  // of a cluster
@@ -58,7 +58,7 @@ struct mapping_verdict {
     std::string change_denied;
 };
 
-// Finds a column by its name as the engine compares names; null where there is none.
+// Finds a column by its name as the engine compares names; null if there is none.
 const column_shape* find_column(
     const table_store& dialect, const std::vector<column_shape>& columns, const std::string& name
 );
@@ -70,7 +70,7 @@ void require_name(const std::string& name, const char* role);
 void require_table(const qualified_name& table, const std::vector<std::string>& key);
 void require_conditions(const std::vector<condition>& conditions);
 
-// The values of a condition that must be told from others; nothing where it is a range.
+// The values of a condition that must be told from others; empty if it is a range.
 std::vector<value> told_apart_by(const condition& each);
 
 // The kinds a column of times may be, as the mapping says.

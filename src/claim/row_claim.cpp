@@ -130,8 +130,8 @@ public:
 private:
     static constexpr claim_status busy = claim_status::busy;
 
-    // Waiting is asking again, with growing pauses: nothing waits inside of the database, where a
-    // limit would be a setting and its end an error.
+    // Waits by asking again, with growing pauses. A wait inside the database would need a setting
+    // for its limit, and would end by an error.
     template <class Try>
     static claimed_rows repeatedly(when_locked others, Try&& once) {
         const auto deadline = local_clock::now() + others.limit;
@@ -154,8 +154,8 @@ private:
         return {is_none ? claim_status::none : claim_status::claimed, std::move(rows)};
     }
 
-    // A read without locks finds the first n; then those are locked by their keys, so that where
-    // one is missing none of the rows behind it was touched.
+    // A read without locks finds the first n; then those are locked by their keys, so that if one
+    // is missing none of the rows behind it was touched.
     claimed_rows all_of_first(
         const known_table& known, connection& inside, const row_request& wanted
     ) const {

@@ -81,7 +81,7 @@ bool is_within_float(double number) {
     return std::isfinite(narrow) && (narrow != 0.0F || number == 0.0);
 }
 
-// Judges a number for a column of numbers that is to hold it or, where text is sent, be compared
+// Judges a number for a column of numbers that is to hold it or, if text is sent, to be compared
 // with it.
 bool is_number_within(const value& given, const column_shape& column, value_use use) {
     const auto* text = std::get_if<std::string>(&given.held());

@@ -17,8 +17,8 @@ enum class value_use {
     key = 3,  // compared; a time as the database itself wrote it, in whatever style
 };
 
-// The reason why the column cannot have the value, for a place after the column's name: "is bigint,
-// and …". Empty where it can.
+// The reason why the column cannot have the value, as a text to follow the column's name: "is
+// bigint, and …". Empty if it can.
 std::string misfit(const column_shape& column, const value& given, value_use use);
 
 // The kind of column a value would need if it were made for it.

@@ -79,7 +79,7 @@ public:
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
         make_sendable(*known, wanted.where);
         wanted.count = n;
-        // Much more than n; otherwise callers that claim at once would all meet.
+        // Much more than n, so that concurrent callers do not all pick the same rows.
         wanted.limit = std::max(8 * n, choice.candidates_max);
         wanted.is_shuffled = choice.candidates == candidate_order::shuffled;
         wanted.claimed_as = claimant_on(*known);
@@ -205,8 +205,8 @@ private:
         }
     }
 
-    // Where one change of the call was done to a row, all others of that row have lost: it has gone
-    // on.
+    // If one change of the call was done to a row, all other changes to that row have lost: its
+    // version has moved on.
     static void drop_done(
         row_part& part, const std::vector<bool>& is_done, std::vector<change_outcome>& outcomes
     ) {
@@ -316,7 +316,7 @@ private:
         }
     }
 
-    // False where no column of the claim's own keeps a finished row from being claimed again.
+    // True if a column of the claim's own keeps a finished row from being claimed again.
     bool stays_taken() const {
         return !mapping_.state.column.empty() || !mapping_.claimed_by.empty();
     }

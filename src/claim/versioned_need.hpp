@@ -20,7 +20,7 @@ bool is_claimable(const versioned_mapping& mapping);
 // Throws invalid_argument.
 [[noreturn]] void refuse(const versioned_mapping& mapping, const std::string& why);
 
-// The same mapping; throws invalid_argument where it can work nowhere.
+// Returns the mapping; throws invalid_argument if it can work on no engine.
 versioned_mapping checked(versioned_mapping mapping);
 
 table_need need_of(const versioned_mapping& mapping, engine which);
