@@ -10,7 +10,7 @@
 
 namespace leasehold {
 
-// `several(connection, store, wanted)` gives an answer, or nothing, for each of many; `alone(
+// `several(connection, store, wanted)` gives an answer, or nullopt, for each of many; `alone(
 // connection, store)` the answer for this one.
 template <class Answer, class Wanted, class Several, class Alone>
 Answer ask_beside_others(

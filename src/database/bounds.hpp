@@ -17,7 +17,7 @@ struct bounds {
     local_clock::time_point deadline = local_clock::time_point::max();
     std::stop_token cancel{};
     std::stop_token over{};  // of the session that the call is made for
-    // Says good-bye: connects once, waits for no server that comes back. Where it gets no answer no
+    // Says good-bye: connects once, waits for no server that comes back. If it gets no answer no
     // other call says good-bye either.
     bool is_parting = false;
     // The time when somebody asked for it; the observer is told how long it took.

@@ -1,14 +1,15 @@
 #pragma once
 // Requests of threads of one process that wait for a connection at the same moment travel together,
-// in one statement and one commit. Where none waits, and no such statement is under way, a request
-// goes alone and at once.
+// in one statement and one commit. If none waits, and no such statement is under way, a request is
+// sent alone and at once.
 //
-// One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
-// it takes all that wait by then. While a statement for several is under way a new request waits
-// for its end, and one of them leads then: two at a time would each carry half. A request that has
-// waited for `overtaking_after` leads all the same, as if it were alone: neither a statement that
-// hangs nor a connection that does not open stops anybody else. If the statement for all leaves a
-// request open, that request is sent by itself, as if it had been alone.
+// One of the waiting requests *leads*: it waits for the connection, the other requests wait for it.
+// Once it has a connection it takes all requests that wait by then. While a statement for several
+// is under way new requests wait for its end, and then one of them leads: two statements at a time
+// would each carry half. A request that has waited for `overtaking_after` leads all the same, as if
+// it were alone: neither a statement that hangs nor a connection that does not open stops anybody
+// else. If the statement for all leaves a request open, that request is sent by itself, as if it
+// had been alone.
 //
 // | stage   | event                                  | becomes                                   |
 // |---------|----------------------------------------|-------------------------------------------|
@@ -21,8 +22,8 @@
 // | taken   | the statement was answered, or failed  | done; a stop is not heeded until then     |
 //
 // A failure whose outcome is unknown is that of each request: each settles its own. After a failure
-// that proved that nothing was done each asks by itself, since one request may have spoilt it for
-// all.
+// that proved that nothing was done each is sent by itself, since one request may have made the
+// statement fail for all.
 //
 // Source: "flat combining" (Hendler, Incze, Shavit, Tzafrir, SPAA 2010), with a connection as the
 // lock.
@@ -119,10 +120,10 @@ public:
 private:
     struct batch {
         requests all;
-        bool is_for_several = false;  // goes in a statement for several; otherwise there is one
+        bool is_for_several = false;  // sent in a statement for several; otherwise it is one request
     };
 
-    // True: it leads. False: it was carried. Either goes on with the time that is left.
+    // True: `mine` leads. False: another request carried it. `of_call` keeps the time that is left.
     bool join(request& mine, bounds& of_call);
     bool leads_at_once(request& mine) LEASEHOLD_REQUIRES(mutex_);
     batch take(request& mine);

@@ -165,7 +165,7 @@ void database::implementation::require_branch(
         const auto found = branches_.find(place);
         return found == branches_.end() ? branch{} : found->second;
     }();
-    // The same start of the same server: its tables were made anew.
+    // True for the same start of the same server: then its tables were made anew.
     const bool is_same_start = known.incarnation == seen.incarnation;
     if (seen.number == 0 && (known.number == 0 || is_same_start)) {
         try {
@@ -315,12 +315,12 @@ public:
     }
     void commit() {
         inside();
-        const lent_connection ending{std::move(*on_)};  // whatever the answer, it goes back
+        const lent_connection ending{std::move(*on_)};  // returns to the pool in any case
         on_.reset();
         try {
             ending->commit();
         } catch (...) {
-            ending->rollback();  // ends all that still can end; harmless where nothing is open
+            ending->rollback();  // ends all that still can end; harmless if nothing is open
             from_->open_transactions().end(*ending);
             throw;
         }
@@ -345,7 +345,7 @@ public:
 
 private:
     std::shared_ptr<database::implementation> from_;
-    std::optional<lent_connection> on_;  // nothing once it has ended
+    std::optional<lent_connection> on_;  // nullopt once it has ended
 };
 
 transaction::transaction(std::unique_ptr<state> held) : held_(std::move(held)) {}

@@ -74,19 +74,19 @@ public:
     auto use(Use&& with) {
         return use(bounds{}, std::forward<Use>(with));
     }
-    // The same, only to read: it admits a server that programs refuse, as one that takes no writes.
+    // As use(), but only to read: it also admits a server that programs refuse, such as a standby.
     template <class Use>
     auto use_to_read(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
         return heard(of_call, *on, [&] { return with(*on, readable_store(*on)); });
     }
-    // The same while the caller may hold a connection of the pool.
+    // As use(), for a caller that may already hold a connection of the pool.
     template <class Use>
     auto use_beside(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, lent_connection::beside{}, of_call};
         return heard(of_call, *on, [&] { return with(*on, ready_store(*on)); });
     }
-    // The same without looking at the schema; for migrations, and at the end of a session.
+    // As use(), without the check of the schema; for migrations, and at the end of a session.
     template <class Use>
     auto use_unchecked(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
@@ -99,7 +99,7 @@ public:
 
     // The store for a connection that is not from the pool; checks the schema on first use.
     store& ready_store(connection& on);
-    // The same, only to read.
+    // As ready_store(), only to read.
     store& readable_store(connection& on);
     store& store_for(connection& on);
     // Looks whether the server has become a node of a cluster of which several are written to, or
@@ -109,17 +109,17 @@ public:
     bool has_several_writers() const noexcept { return has_several_writers_; }
     // True for one caller each 30 s, which then looks.
     bool is_look_due() noexcept;
-    // Connects and looks where nobody has yet, or not for a while.
+    // Connects and looks if nobody has done so yet, or not for a while.
     void get_ready();
     // The installations, whatever their names.
     std::vector<installation> installations(connection& on) const;
 
-    // Makes the database file where the engine needs one; see database.hpp.
+    // Makes the database file if the engine needs one; see database.hpp.
     void create();
     // The schema was changed: look again before the next use.
     void forget_schema() noexcept;
 
-    // The engine of the server last seen; memory where there was none yet.
+    // The engine of the server last seen; memory if there was none yet.
     engine which() const {
         const thread_guard guard{mutex_};
         return engine_;
@@ -145,12 +145,12 @@ private:
 
     connector entering(connector connect);
     void go_on_in_cluster(connection& on);
-    // The questions of this handle to each new connection. Throws where it refuses the server.
+    // Checks each new connection for this handle. Throws if the handle refuses the server.
     void admit(connection& on);
     // Standbys come and go, and the setting may be taken away: each change for the worse is told.
     void heed(connection& on, const session_store::replication& found);
     void tell_standbys(const std::string& problem);
-    // Throws where another server had the same timeline, and went on with it by itself.
+    // Throws if another server had the same timeline, and continued it on a branch of its own.
     struct branch {
         std::int64_t number = 0;
         std::string incarnation{};
@@ -158,7 +158,7 @@ private:
     void require_branch(
         const std::string& place, branch seen, const std::function<std::int64_t()>& begin
     );
-    // Calls `ask`, and remembers where there was no answer.
+    // Calls `ask`, and tells the pool when no answer came.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
         const auto began = local_clock::now();

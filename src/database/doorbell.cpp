@@ -40,8 +40,8 @@ std::string words_of_errno() {
     return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): of GNU, which is safe
 }
 
-// The boot of this machine and the network namespace of this thread; empty where they are not to be
-// known. Two processes with the same place find each other's abstract sockets.
+// The boot of this machine and the network namespace of this thread; empty if they cannot be read.
+// Two processes for which this is the same find each other's abstract sockets.
 std::string place_of_this_thread() {
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string boot;
@@ -67,7 +67,7 @@ socket_address abstract_address(std::string_view name) {
     return made;
 }
 
-// HOST and PORT, the port 0 where there is none.
+// HOST and PORT, the port 0 if there is none.
 std::optional<std::pair<std::string, std::uint16_t>> host_and_port(std::string_view given) {
     std::string_view host = given, port;
     if (given.starts_with('[')) {
@@ -91,7 +91,8 @@ std::optional<std::pair<std::string, std::uint16_t>> host_and_port(std::string_v
     return std::pair{std::string{host}, number};
 }
 
-// Size 0 where it is no address. A name is none: nobody waits for a name server here.
+// Size 0 if `given` is no numeric address. A host name is refused: a ring must not wait for a name
+// server.
 socket_address internet_address(std::string_view given) {
     socket_address made;
     const auto parts = host_and_port(given);
@@ -131,7 +132,7 @@ owned_descriptor datagram_socket(int family) {
     return owned_descriptor{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
-// The address after the scheme, among the addresses of a row; empty where there is none of it.
+// The address after the scheme, among the addresses of a row; empty if there is none of it.
 std::string_view address_of(std::string_view all, std::string_view scheme) {
     while (!all.empty()) {
         const std::string_view one = all.substr(0, all.find(' '));

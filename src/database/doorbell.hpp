@@ -17,7 +17,7 @@
 // lost, late or sent twice costs a look at most. Nobody answers it.
 //
 // The sockets are closed on exec. In the child of a fork there is no address, since the thread that
-// would hear the bell is the parent's.
+// would receive the ring is the parent's.
 //
 // Threads: address() and ring(), any; listen_until() and heard(), one.
 #include <sys/types.h>
@@ -60,21 +60,21 @@ public:
     // `bell_address`: of database_settings.
     explicit doorbell(std::string bell_address) : bell_address_(std::move(bell_address)) {}
 
-    // The address for a waiter's row; empty where there is none. Opens the sockets once:
+    // The address for a waiter's row; empty if there is none. Opens the sockets once:
     // `complaint` says why one could not be opened, the first time.
     std::string address(std::string& complaint);
 
     // True when it can be listened to: from the first address() on.
     bool is_open() const noexcept { return awake_.is_open(); }
     // Waits until there is something for heard(), `other` can be read, wake() is called, or the
-    // time has come. `other`: -1 for nothing.
+    // time has come. `other`: -1 for no descriptor.
     void listen_until(local_clock::time_point until, int other) noexcept;
     void wake() noexcept;
     // The owners whose bells were rung since: from at most 64 datagrams, so that a flood keeps
     // nobody from other work. A datagram that is no owner id is dropped.
     std::vector<owner_id> heard();
 
-    // False where nobody can have heard it: ring some other bell. Never waits.
+    // False if the ring cannot have arrived: ring some other bell. Never waits.
     bool ring(std::string_view address, const owner_id& whom) noexcept;
 
 private:
@@ -88,7 +88,7 @@ private:
     thread_mutex mutex_;
     pid_t opened_by_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // nobody yet
     std::string address_ LEASEHOLD_GUARDED_BY(mutex_);
-    // The place of the ringing socket; empty: not opened yet, or no such place.
+    // The boot and network of the ringing socket; empty: not opened yet, or unknown.
     std::string rings_in_ LEASEHOLD_GUARDED_BY(mutex_);
     bool can_ring_here_ LEASEHOLD_GUARDED_BY(mutex_) = true;
     owned_descriptor ringing_ LEASEHOLD_GUARDED_BY(mutex_);

@@ -8,13 +8,13 @@
 namespace leasehold {
 namespace {
 
-// The most bells to ring: more workers would come for nothing, where few jobs are new.
+// The most bells to ring: usually few jobs are new, and more workers would look in vain.
 constexpr int rung_most = 16;
 
 }  // namespace
 
-// Fowler, Noll and Vo: FNV-1a, of 64 bits, from two beginnings. Two queues with one id would hear
-// each other's rings.
+// Fowler, Noll and Vo: FNV-1a, of 64 bits, from two beginnings, which makes 128 bits: the workers
+// of two queues with the same id would get each other's rings.
 owner_id job_bells::id_of(std::string_view queue) {
     std::string bytes;
     for (std::uint64_t hash : {0xcbf29ce484222325U, 0x84222325cbf29ce4U}) {
@@ -35,7 +35,7 @@ std::vector<job_bell> job_bells::bells_of(connection& on, store& stores, const s
     }
     auto bells = stores.job_bells->list(on, queue, identity::random(), rung_most);
     const thread_guard guard{mutex_};
-    // Few of thousands of queues are used at a time.
+    // A program may know thousands of queues and use few at a time: this forgets the stale ones.
     constexpr std::size_t known_max = 1000;
     if (known_.size() > known_max) {
         std::erase_if(known_, [&](const auto& each) {

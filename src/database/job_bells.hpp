@@ -1,13 +1,13 @@
 #pragma once
 // Rings for the workers of queues when there are new jobs: enqueued and committed.
 //
-// Rows of the database (job_bell_store.hpp) say where the workers hear. This reads them once in a
-// while and remembers them. A worker of this machine, or of one with a bell address, hears a
-// datagram (doorbell.hpp); where one cannot be rung so, the database's own bell rings for the whole
-// queue, if there is one: at most once in `database_rings_every`, and a worker that hears it looks
-// again after as long.
+// Rows of the database (job_bell_store.hpp) say at which addresses workers listen. This reads them
+// once in a while and remembers them. A worker of this machine, or of one with a bell address, gets
+// a datagram (doorbell.hpp). If a worker cannot be rung so, the database's own bell, if there is
+// one, rings for the whole queue: at most once in `database_rings_every`. A worker that gets such a
+// ring looks again after that time.
 //
-// All of it is a hint: a worker's next look finds jobs whose ring was not heard.
+// All of it is a hint: a worker's next look finds jobs whose ring was lost.
 //
 // Threads: safe.
 #include <atomic>
@@ -31,7 +31,7 @@ namespace leasehold {
 class job_bells {
 public:
     static constexpr std::chrono::milliseconds database_rings_every{100};
-    // The longest time for which an enqueuing program may not know of a worker that has just begun.
+    // The longest time until an enqueuing program knows of a worker that has just begun.
     static constexpr std::chrono::seconds known_for{1};
 
     explicit job_bells(const database_settings& settings) : bell_(settings.bell_address) {}

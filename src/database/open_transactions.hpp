@@ -21,7 +21,7 @@ class open_transactions {
 public:
     // A transaction begins on this connection, in this thread.
     void begin(const connection& inside);
-    // A transaction may go from thread to thread, and belongs to the one that used it last.
+    // A transaction may pass from thread to thread, and belongs to the one that used it last.
     void note_thread(const connection& inside);
     // The connection may be in a transaction that is not one of these: then nothing is noted.
     void note_job(const connection& inside, const std::string& queue);
@@ -33,7 +33,7 @@ public:
         bool is_of_this_thread;  // and of those only one that this thread uses
     };
     bool has(const obstacle& what) const;
-    // Runs `release` at the end of that transaction. False, and does nothing, where there is none.
+    // Runs `release` at the end of that transaction. False, and does nothing, if there is none.
     bool run_behind(const obstacle& what, std::function<void()> release);
 
     // The transaction has ended: runs the releases that wait for it. Returns the queues with new

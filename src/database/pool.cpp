@@ -65,8 +65,8 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
     );
 }
 
-// A connection apart takes no place of the pool; but at most as many as the pool's may be given up,
-// since one more would get no answer either, and would fill the server.
+// A connection apart takes no place of the pool. But it must wait once as many connections as the
+// pool may have were given up: one more would get no answer either, and would fill the server.
 void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline, bool is_apart) {
     const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
@@ -142,8 +142,8 @@ std::unique_ptr<connection> pool::take_counted(
     }
 }
 
-// A connection to lend, checked if it slept; nothing when a new one must be opened. The time of a
-// check that failed is not taken from the time to open that one: where packets vanish a check takes
+// A connection to lend, checked if it slept; null when a new one must be opened. The time of a
+// check that failed does not shorten the time to open a new one: where packets vanish a check takes
 // the whole statement time-out, while the server may be well. A call's own deadline stands. A
 // good-bye has no time for such a check, and opens a new one.
 std::unique_ptr<connection> pool::take_idle(
@@ -173,8 +173,8 @@ std::unique_ptr<connection> pool::take_idle(
             const auto connected_by = now + settings_.connect_timeout;
             deadline = std::max(deadline, std::min(of_call.deadline, connected_by));
         }
-        // All others have slept for longer. Asking each of them, which may take the whole statement
-        // time-out each time where packets vanish, would be in vain.
+        // All other idle connections have slept for longer, and are closed unasked: asking would be
+        // in vain, and where packets vanish each question takes the whole statement time-out.
         std::vector<idle_connection> gone;
         const thread_guard guard{mutex_};
         gone.swap(idle_);
@@ -202,8 +202,7 @@ std::unique_ptr<connection> pool::connect_within(
     }
 }
 
-// A failure counts, unless nobody wants the connection any more: that says nothing about the
-// server.
+// A failure counts, unless the caller has given the attempt up: that says nothing about the server.
 std::unique_ptr<connection> pool::attempt(milliseconds patience, const std::stop_token& stop) {
     const auto began = local_clock::now();
     try {
@@ -359,7 +358,7 @@ void pool::fill_anew() noexcept {
 
 void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
     if (!home_.is_here()) {
-        // The server would take this connection's farewell for the parent's words.
+        // The server would take this connection's farewell for the parent's.
         static_cast<void>(lent.release());
         return;
     }
@@ -374,8 +373,8 @@ void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }
-    // One place for one of those that wait: a caller that gives up looks once more, and takes it
-    // then.
+    // One place wakes one waiting caller. It is not lost if that caller gives up: it looks once
+    // more, and takes the place then.
     given_back_.notify_one();
 }
 

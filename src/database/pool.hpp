@@ -3,16 +3,16 @@
 //
 // take() lends a connection that is idle and was answering a moment ago; give_back() keeps it if it
 // is still fit. After a failed attempt to connect, the next ones are spaced by a jittered back-off,
-// so that a restarted server is not met by a stampede: one at a time. A pool that never connected
+// so that a restarted server gets no stampede: they come one at a time. A pool that never connected
 // fails at once: a wrong address should not take ten seconds to say so.
 //
 // A connection that was given up keeps its place until the server is known to have ended it: see
-// core/left_work.hpp. Where such connections take all places, a connection beyond the bound, one at
-// a time, sees to that.
+// core/left_work.hpp. If such connections take all places, a connection beyond the bound, one at a
+// time, ends their work.
 //
-// The pool remembers the last word of the server: a good-bye does not insist where that was
-// nothing. An opened connection is no answer: a server whose commits wait for a standby that is
-// gone lets everybody in, and answers no write.
+// The pool remembers whether the server answered last: if it did not, a good-bye does not insist.
+// An opened connection is no answer: a server whose commits wait for a standby that is gone lets
+// everybody in, and answers no write.
 //
 // Threads: safe.
 #include <atomic>
@@ -51,23 +51,22 @@ public:
         std::chrono::nanoseconds nap_trusted = std::chrono::seconds{5}
     );
 
-    // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
-    // and connect_timeout more; and never beyond the deadline of the call, but for that check. A
+    // Waits at most acquire_timeout; if a connection that slept does not answer, the check of it
+    // and connect_timeout more; and never beyond the deadline of the call, except for that check. A
     // good-bye does without the check: it opens a new connection in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
-    // or what the connector throws.
-    // In a forked child each of these throws unsupported, and a connection that is given back stays
-    // as it is: the parent uses it.
+    // or what the connector throws. In a forked child each of these throws unsupported, and a
+    // connection that is given back stays as it is: the parent uses it.
     std::unique_ptr<connection> take(const bounds& of_call = {});
-    // The same where the caller may have one already: opens one beyond the bound rather than wait,
-    // so that as many callers as there are connections cannot wait for each other.
+    // As take(), for a caller that may already have a connection: opens one beyond the bound rather
+    // than wait. Otherwise callers that hold all connections would wait for each other.
     std::unique_ptr<connection> take_beside(const bounds& of_call = {});
     void give_back(std::unique_ptr<connection> lent) noexcept {
         give_back(std::move(lent), filling_);
     }
     // `filling`: the value before the connection was taken.
     void give_back(std::unique_ptr<connection> lent, int filling) noexcept;
-    // Takes a connection of connect_apart() that is of no use any more; it may be nothing.
+    // Takes back a connection of connect_apart() that is no longer of use; it may be null.
     void retire(std::unique_ptr<connection> apart) noexcept;
     // Connections from before are not lent again.
     void fill_anew() noexcept;
@@ -83,18 +82,18 @@ public:
     // A connection broke: the next one that opens is a recovery, and the observer is told.
     void note_broken() noexcept;
 
-    // A call got no answer in time. Idle connections would get none either, each after the whole
-    // statement time-out, and go.
+    // A call got no answer in time. Idle connections are closed: each would get no answer either,
+    // and cost the whole statement time-out.
     void note_silence() noexcept;
-    // A good-bye that began then got no answer, and waited: it was the last one, until somebody has
-    // an answer, or where somebody has had one meanwhile.
+    // A good-bye that began then has waited and got no answer: no further one is tried until
+    // somebody gets an answer. Has no effect if somebody has got one meanwhile.
     void note_ignored(local_clock::time_point began) noexcept;
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 
     // A connection outside the bound, for a session's heartbeat; spaced by the same back-off. A
-    // vital one is refused last: where the server lets nobody in, it is the next one of the pool
-    // that is free.
+    // vital one is refused last: if the server lets nobody in, it gets the next free connection of
+    // the pool.
     std::unique_ptr<connection> connect_apart(
         std::chrono::milliseconds patience, const std::stop_token& stop = {}, bool is_vital = false
     );

@@ -33,7 +33,7 @@ void pool::retire(std::unique_ptr<connection> apart) noexcept {
     left_.push_back(std::move(left));
 }
 
-// True: its place stays taken.
+// True if its place stays taken.
 bool pool::keep_place_of(const connection* lent) {
     if (lent == nullptr) return false;
     auto left = left_by(lent);
@@ -59,7 +59,8 @@ bool pool::is_place_free() {
     return lent_ < settings_.connections_max;
 }
 
-// A caller that waits for a place settles this, unless another does, or did a moment ago.
+// A caller that waits for a place asks the server about given-up work, unless another caller does
+// so, or did a moment ago.
 bool pool::may_settle() const {
     if (is_settling_ || local_clock::now() < next_settlement_) return false;
     return std::any_of(left_.begin(), left_.end(), [](const auto& each) {
@@ -81,7 +82,8 @@ void pool::end_left(connection& by, std::vector<std::unique_ptr<left_work>>& all
     try {
         std::erase_if(all, [&by](const auto& each) { return each->has_ended(by); });
     } catch (const error&) {  // NOLINT(bugprone-empty-catch)
-        // The connection is broken, or may not ask: the remaining work is asked for again.
+        // The connection is broken, or lacks the right to ask: the next settlement asks for the
+        // remaining work.
     }
 }
 

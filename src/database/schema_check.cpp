@@ -22,7 +22,7 @@ std::string newer_than(const migration_step& step, int newest_known) {
 constexpr const char* unfinished_newer =
     " and was begun and not finished: run `leasehold migrate up` of the newer program";
 
-// The number in the name of a migration: 6 where it ends with _from_6. A newer program records a
+// The number in the name of a migration: 6 if it ends with _from_6. A newer program records a
 // migration by its name, so that older ones, which know neither its file nor later records, can
 // read it.
 std::optional<int> oldest_that_may_go_on(std::string_view name) {

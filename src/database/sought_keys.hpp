@@ -10,11 +10,11 @@
 // | a call that queued was served at once      | forgotten  |
 //
 // A release of a sought key asks for the hand-over first, which is right whether or not somebody
-// waits; a call that may wait for one queues first, and is served at once where the key is free.
-// So a wrong guess costs one statement, and corrects itself.
+// waits; a call that may wait for one queues first, and is served at once if the key is free. So a
+// wrong guess costs one statement, and corrects itself.
 //
-// Bounded: each key has a mark at a place that others share. A mark that was forgotten, or is taken
-// for another key's, is a wrong guess.
+// Bounded: each key has a mark in a slot that other keys share. A mark that was forgotten, or is
+// taken for another key's, is a wrong guess.
 //
 // Threads: safe.
 #include <array>
@@ -50,7 +50,7 @@ public:
 
 private:
     static std::size_t mark_of(const key& name) noexcept {
-        return std::hash<std::string>{}(name.name()) | 1;  // 0: nothing
+        return std::hash<std::string>{}(name.name()) | 1;  // 0 stands for no key
     }
     std::atomic<std::size_t>& place_of(std::size_t mark) noexcept {
         return marks_[mark / 2 % marks_.size()];

@@ -104,11 +104,11 @@ private:
         try {
             crew_.emplace_back([self = shared_from_this()] { self->work(); });
         } catch (const std::exception&) {
-            // The workers that are there do it.
+            // The existing workers do the work.
         }
     }
 
-    // Calls that wait for a turn or its end go before those that begin.
+    // Calls that wait for a turn or its end run before calls that begin.
     void make_ready(unattended_call& call) noexcept LEASEHOLD_REQUIRES(mutex_) {
         call.stage_ = stage::ready;
         (call.begins_ ? beginning_ : going_on_).push_back(&call);
@@ -124,7 +124,7 @@ private:
         if (is_first) plan_changed_.notify_all();
     }
 
-    // Takes the call out: no other thread goes on with it.
+    // Takes the call out of the list, so that no other thread goes on with it.
     std::shared_ptr<unattended_call> take(unattended_call& call) LEASEHOLD_REQUIRES(mutex_) {
         plan_.erase({call.due_, &call});
         call.stage_ = stage::under_way;
@@ -132,7 +132,7 @@ private:
         call.begins_ = false;
         return all_.at(&call);
     }
-    // The owner is told when nothing of the call is left.
+    // The owner is told after the call is destroyed.
     void let_go(std::shared_ptr<unattended_call> call) LEASEHOLD_EXCLUDES(mutex_) {
         const void* const owner = call->owner();
         {
@@ -222,7 +222,7 @@ private:
             guard.lock();
         }
     }
-    // An exception has nobody to go to, and ends the program.
+    // An exception has no handler here, and ends the program.
     static void run(std::function<void()> completion) noexcept { completion(); }
 
     const std::size_t workers_max_;

@@ -1,6 +1,6 @@
 #pragma once
 // The calls of one database handle that no thread waits in. A few threads go on with each call that
-// has something to do; however many wait, there are no more.
+// has something to do: their number does not grow with the number of waiting calls.
 //
 // | a call is | event                                     | becomes                             |
 // |-----------|-------------------------------------------|-------------------------------------|
@@ -11,10 +11,10 @@
 // | under way | its go_on() says that it is over          | gone                                |
 // | waiting   | wake(), or that time comes                | ready, before those that begin      |
 //
-// Threads of its own, started when they are first needed and there until the handle goes: up to
-// `workers_max` that send statements; a clerk, which compares the clock with deadlines and waits
-// for no server, so that no call is late because all the others hang; and one that runs
-// completions, for users that have no executor, so that a completion that blocks keeps only other
+// Threads of its own, started when they are first needed and running until the handle is destroyed:
+// up to `workers_max` that send statements; a clerk, which compares the clock with deadlines and
+// waits for no server, so that no call is late because all other calls hang; and one that runs
+// completions, for users that have no executor, so that a completion that blocks delays only other
 // completions.
 //
 // The last reference to the handle may be given up by one of these threads: it ends by itself then.
@@ -38,8 +38,8 @@ public:
 
     // The object it belongs to, for await_none().
     virtual const void* owner() const noexcept = 0;
-    // Runs on a thread that may wait for the database. Answers with the time until which there is
-    // nothing to do then. Nothing: it is over, and its completion was handed on.
+    // Runs on a thread that may wait for the database. Answers with the time until which the call
+    // then has nothing to do; nullopt if it is over, and its completion was handed on.
     virtual std::optional<local_clock::time_point> go_on() noexcept = 0;
     // The time to end a ready call though no thread was free for it. Called with the calls locked.
     virtual local_clock::time_point give_up_at() const noexcept = 0;
@@ -65,14 +65,14 @@ public:
     unattended_calls(const unattended_calls&) = delete;
     unattended_calls& operator=(const unattended_calls&) = delete;
 
-    // Throws std::system_error where there is no thread for it; then it was not added.
+    // Throws std::system_error if no thread can be started for it; then it was not added.
     void add(std::shared_ptr<unattended_call> call);
-    // The call has something to do; harmless where it is not here. Never waits.
+    // The call has something to do; harmless if it is not in the list. Never waits.
     void wake(unattended_call& call) noexcept;
     // Runs `completion` on the thread for completions; it must not throw.
     void complete(std::function<void()> completion);
-    // Waits until no call is here that belongs to `owner`, or until that time. Returns at once on a
-    // thread that goes on with calls.
+    // Waits until `owner` has no call left here, or until that time. Returns at once on a thread
+    // that goes on with calls.
     void await_none(const void* owner, local_clock::time_point until) noexcept;
 
     // For tests.

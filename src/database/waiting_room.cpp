@@ -172,8 +172,8 @@ void waiting_room::attend(std::stop_token stop) {
     }
 }
 
-// Closes the connection where nobody comes for a while; it listens to a bell meanwhile. False when
-// it is time to stop.
+// Waits until the room has a waiter. Closes the connection if nobody comes for a while; it listens
+// to a bell meanwhile. False when it is time to stop.
 bool waiting_room::wait_for_guests(const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto somebody_sits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
@@ -191,7 +191,7 @@ bool waiting_room::wait_for_guests(const std::stop_token& stop) {
     return wait_until(guard, changed_, stop, local_clock::time_point::max(), somebody_sits);
 }
 
-// Where nobody sits it is before the first look for a newcomer.
+// If nobody waits it is no later than the first look that a newcomer may want.
 local_clock::time_point waiting_room::next_wake() const {
     if (queued_ > 0) return next_look_;
     return std::min(linger_end_, local_clock::now() + looks_most_);
@@ -228,9 +228,9 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     return due;
 }
 
-// Gets the waiters that a bell was rung for, or all where it does not say for whom. Takes the bells
-// that have come before it waits: one that was read together with an answer makes no descriptor
-// readable.
+// Gets the waiters that a bell was rung for; all waiters if it does not say for whom. Takes the
+// bells that have come before it waits: one that was read together with an answer makes no
+// descriptor readable.
 void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) {
     bool heeds_database = false;
     {
@@ -309,7 +309,7 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     return *own_connection_;
 }
 
-// Where it cannot listen, looks are enough.
+// False if the connection cannot listen: looks are enough then.
 bool waiting_room::listens(connection& on) {
     try {
         on.listen(of_.store_for(on).waiters->channel());

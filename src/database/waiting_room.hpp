@@ -10,13 +10,13 @@
 //
 // The sources of news: a release in this process, at once (announce); a bell, after one look: the
 // room's own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also
-// serves keys whose holders died. One look is one statement for all that sit here, so the cost of a
-// hand-over does not grow with them.
+// serves keys whose holders died. One look is one statement for all waiters of the room, so the
+// cost of a hand-over does not grow with their number.
 //
-// Where the database has no bell that names a waiter, the room looks often until its own bell has
+// If the database has no bell that names a waiter, the room looks often until its own bell has
 // told of a turn, and again once a look finds a turn of which the bell did not tell: the releasing
 // program may be on another machine.
-// The thread and its connection are there only while somebody waits, and a little longer.
+// The thread and its connection exist only while somebody waits, and a little longer.
 //
 // Threads: safe.
 #include <atomic>
@@ -52,7 +52,7 @@ public:
     struct news {
         look_status status = look_status::gone;
         fencing_token token;
-        // Where granted for a fixed term: the time until which the term cannot have ended.
+        // Set if granted for a fixed term: the time until which the term cannot have ended.
         std::optional<local_clock::time_point> term_end;
     };
 
@@ -94,8 +94,8 @@ public:
         return heard(which);
     }
 
-    // Tells the new owner, if it sits here; otherwise rings for it over `on`. A hint: never throws.
-    // `sent`: before the request that handed over.
+    // Tells the new owner if it waits in this room; otherwise rings for it over `on`. A hint: never
+    // throws. `sent`: a time before the request that handed over was sent.
     void announce(
         connection& on, store& stores, const successor& next, local_clock::time_point sent
     ) noexcept;
@@ -181,8 +181,8 @@ private:
     // While the thread sleeps: the time until which it does, unless somebody wakes it.
     std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
     std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
-    // The number of turns in a row that the room's own bell told of; after so many, others need not
-    // be heard.
+    // The number of turns in a row that the room's own bell must tell of before the room stops
+    // listening to the database's bell.
     static constexpr int turns_to_trust = 4;
     int turns_told_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
