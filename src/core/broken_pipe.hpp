@@ -1,11 +1,11 @@
 #pragma once
-// SIGPIPE is the process's own affair: a call that writes to a closed connection learns it by the
-// error.
+// Keeps the process's own setting for SIGPIPE: a call that writes to a closed connection learns of
+// that by the error.
 //
 // Both client libraries of MySQL set it to ignored, for the whole process and for all it will
-// start, when they are first used (mysql_server_init). Undone, their writes would raise it:
-// libmariadb sends plain text with MSG_NOSIGNAL but TLS through OpenSSL's write(2), libmysqlclient
-// does neither.
+// start, when they are first used (mysql_server_init). If the setting is restored, their writes
+// raise it: libmariadb sends plain text with MSG_NOSIGNAL but TLS through OpenSSL's write(2),
+// libmysqlclient does neither.
 #include <csignal>
 
 #include "leasehold/export.hpp"
@@ -35,7 +35,7 @@ public:
     broken_pipe_guard& operator=(const broken_pipe_guard&) = delete;
 
 private:
-    bool was_pending_ = false;  // then it is somebody else's, and is left where it is
+    bool was_pending_ = false;  // then it is somebody else's, and stays pending
     bool was_blocked_ = false;
 };
 

@@ -23,10 +23,10 @@ public:
         const std::function<bool()>& is_over
     ) = 0;
 
-    // Null in programs.
+    // Null in programs; only tests install one.
     static clock_source* installed() noexcept;
-    // Installs it in the whole process, until the next call. It must not go while there are
-    // threads.
+    // Installs it in the whole process, until the next call. It must not be destroyed while threads
+    // run.
     static void install(clock_source* source) noexcept;
 
 protected:

@@ -18,7 +18,7 @@ bool connection::answers() noexcept {
     try {
         return execute("SELECT 1").rows.size() == 1;
     } catch (const std::exception&) {
-        return false;  // the pool replaces it; why it went does not matter any more
+        return false;  // the pool replaces it; the cause does not matter
     }
 }
 

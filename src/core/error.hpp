@@ -1,5 +1,5 @@
 #pragma once
-// Raises an error again in other words.
+// Raises an error again with another message.
 #include <string>
 #include <string_view>
 
@@ -11,8 +11,8 @@ namespace leasehold {
 // The facts of `cause`, under this message. `outcome_unknown`: as `cause` has it, or more.
 error reworded(const error& cause, const std::string& message, bool outcome_unknown);
 
-// The end of the message about a right that is missing: the server's own words, which name the
-// table, and who can help. Leaves the words out where they might have a user's data in them.
+// The end of the message about a right that is missing: the server's own message, which names the
+// table, and who can help. Leaves the server's message out if it might contain user data.
 LEASEHOLD_EXPORT std::string about_a_missing_right(std::string_view server_words);
 
 }  // namespace leasehold

@@ -11,7 +11,7 @@
 namespace leasehold {
 
 LEASEHOLD_EXPORT std::string in_words(std::chrono::microseconds time);
-// "1 standby", "2 standbys": a noun that has an s where there are several.
+// "1 standby", "2 standbys": a noun that gets an s in the plural.
 LEASEHOLD_EXPORT std::string in_words(std::int64_t count, std::string_view noun);
 
 }  // namespace leasehold

@@ -24,15 +24,15 @@ struct place {
     bool operator==(const place&) const = default;
 };
 
-// The places in the order of the text; a number may be there several times, or not at all. Throws
-// invalid_argument where `?` and `$1` are mixed, and for a number that is not 1 to 65535.
+// The places in the order of the text; a number may occur several times, or be missing. Throws
+// invalid_argument if `?` and `$1` are mixed, and for a number that is not 1 to 65535.
 LEASEHOLD_EXPORT std::vector<place> places_in(std::string_view sql, engine which);
 
 // The number of values that a statement with these places wants: its highest number.
 LEASEHOLD_EXPORT std::size_t values_wanted(const std::vector<place>& places) noexcept;
 
 // The end of the string, name in quotes or comment that begins at `at`, as this engine reads it;
-// `at` where none begins there. One that is not closed reaches to the end.
+// `at` if none begins there. One that is not closed reaches to the end.
 LEASEHOLD_EXPORT std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which);
 
 }  // namespace leasehold

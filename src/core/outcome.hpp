@@ -1,5 +1,5 @@
 #pragma once
-// The conclusion from a failure about the request that met it.
+// What a failure says about the outcome of the request that failed.
 #include "leasehold/error.hpp"
 #include "leasehold/export.hpp"
 

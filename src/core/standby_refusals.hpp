@@ -3,7 +3,7 @@
 //
 // A server that was demoted, behind a proxy that lets its sessions live or still leads to it, is a
 // fail-over in progress. The refusal is an error that may pass, and no connection from before is
-// lent again: a new one may lead to the primary. Where it leads to a standby, that may be read.
+// lent again: a new one may lead to the primary. If it leads to a standby, that may be read.
 //
 // One for each database handle. Threads: safe.
 #include <atomic>

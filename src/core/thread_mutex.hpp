@@ -47,7 +47,7 @@ private:
 using thread_mutex = basic_thread_mutex<std::mutex>;
 using recursive_thread_mutex = basic_thread_mutex<std::recursive_mutex>;
 
-// Holds a mutex from its beginning to its end, but for where it is told otherwise.
+// Holds a mutex for its lifetime, except between its unlock() and lock().
 template <class Native>
 class LEASEHOLD_THREAD_SAFETY(scoped_lockable) thread_guard {
 public:

@@ -15,8 +15,8 @@
 namespace leasehold {
 
 // Waits until `holds`, which is asked with the lock held, until a request to stop, or until the
-// deadline, where time_point::max() is none. Returns what `holds` says in the end. The code that
-// makes it true notifies `changed`.
+// deadline; time_point::max() means no deadline. Returns what `holds` says in the end. The code
+// that makes it true notifies `changed`.
 LEASEHOLD_EXPORT bool wait_until(
     std::unique_lock<std::mutex>& guard,
     std::condition_variable_any& changed,
@@ -35,7 +35,7 @@ inline bool wait_until(
     return wait_until(guard.native(), changed, stop, deadline, holds);
 }
 
-// Does nothing for so long.
+// Sleeps for `length`.
 void pause_for(std::chrono::nanoseconds length);
 
 }  // namespace leasehold

@@ -3,7 +3,7 @@
 namespace leasehold {
 namespace {
 
-// Length of the character that begins `bytes`, or 0 where none does.
+// Length of the character that begins `bytes`, or 0 if none does.
 std::size_t character_size(std::string_view bytes) noexcept {
     const auto at = [&](std::size_t index) { return static_cast<unsigned char>(bytes[index]); };
     const auto continues = [&](std::size_t index, unsigned lowest, unsigned highest) {

@@ -16,7 +16,7 @@ std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) noexcept
 // `bytes` with each byte that is not part of UTF-8, and each control character, replaced by '?'.
 LEASEHOLD_EXPORT std::string printable_utf8(std::string_view bytes);
 
-// `bytes` with U+FFFD in the place of each byte that is not part of UTF-8.
+// `bytes` with each byte that is not part of UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view bytes);
 
 }  // namespace leasehold

@@ -34,7 +34,7 @@ public:
 
     void add(const event& what) noexcept;
     std::uint64_t started() const noexcept { return started_.load(std::memory_order_relaxed); }
-    // `at`: the place in `outcomes`.
+    // `at`: the index in `outcomes`.
     std::uint64_t ended(std::size_t at) const noexcept {
         return ended_.at(at).load(std::memory_order_relaxed);
     }
@@ -61,7 +61,7 @@ public:
         std::string_view queue, kind;
         const job_tally* counts;
     };
-    // A tally stays where it is, and is never removed.
+    // A tally keeps its address, and is never removed.
     std::vector<labelled> all() const;
 
 private:

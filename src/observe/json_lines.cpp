@@ -126,7 +126,7 @@ json_lines::~json_lines() {
 
 void json_lines::on_event(const event& what) noexcept {
     try {
-        // The time is for people: nothing waits by it.
+        // The time is for people: no wait depends on it.
         inner_->add(json_of(what, std::chrono::system_clock::now()) + '\n');
     } catch (...) {
         inner_->note_dropped();

@@ -47,7 +47,8 @@ public:
     bool keeps() const noexcept override { return true; }
 
 private:
-    // A pipe that is ready has room for so many, at least (PIPE_BUF): the write does not wait.
+    // A pipe that is ready has room for at least this many bytes (PIPE_BUF): the write does not
+    // wait.
     static constexpr std::size_t bytes_at_once = 4096;
 
     bool is_ready() const noexcept {

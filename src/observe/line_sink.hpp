@@ -10,9 +10,10 @@ namespace leasehold {
 class line_sink {
 public:
     virtual ~line_sink() = default;
-    // Returns how many bytes of these it has taken; fewer where it takes no more just now.
+    // Returns the number of bytes that it has taken; fewer than given if it takes no more at
+    // present.
     virtual std::size_t write(std::string_view lines) = 0;
-    // True where bytes that it did not take may be offered once more.
+    // True if bytes that it did not take may be offered once more.
     virtual bool keeps() const noexcept = 0;
 };
 

@@ -78,7 +78,7 @@ private:
         return other_;
     }
 
-    // A tally stays where it is, and is never removed.
+    // A tally keeps its address, and is never removed.
     std::vector<labelled> labelled_tallies() {
         std::vector<labelled> all;
         const thread_guard guard{mutex_};
@@ -125,8 +125,8 @@ private:
 
     using job_labels = std::vector<job_tallies::labelled>;
 
-    // All outcomes of a queue and kind are there as soon as one job of it has started: a rate does
-    // not see the first increase of a series that begins with it.
+    // Prints all outcomes of a queue and kind as soon as one of its jobs has started: a rate does
+    // not see the first increase of a series that begins with that increase.
     void print_jobs(exposition& page, const job_labels& all) const {
         if (all.empty()) return;
         const auto by = [](const job_tallies::labelled& each) {

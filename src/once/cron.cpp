@@ -73,7 +73,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
     }
 }
 
-// Reads one expression; makes the error where it cannot be read.
+// Reads one expression; makes the error if it cannot be read.
 class reader {
 public:
     explicit reader(std::string_view text LEASEHOLD_LIFETIMEBOUND) : text_(text) {}

@@ -195,8 +195,8 @@ private:
         return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
     }
 
-    // Records once, and not at all where nobody answers, since a destructor should not take long.
-    // Where that fails the run is abandoned.
+    // Tries once to record, and not at all if the server does not answer, since a destructor should
+    // not take long. If that fails the run is abandoned.
     void record_limit() noexcept {
         try {
             if (!session_->may_part()) {
@@ -316,7 +316,7 @@ private:
         return look_at(db, name_, bounds_of(db, std::move(cancel)));
     }
 
-    // False where the wait was cancelled.
+    // False if the wait was cancelled.
     bool wait(microseconds duration, const std::stop_token& cancel) const {
         // The time between two looks whether the session is alive.
         constexpr milliseconds nap_max{500};

@@ -53,7 +53,7 @@ std::string text_of(microseconds period) {
     return text + " s";
 }
 
-// The period in a text that text_of() has written; nothing in any other text.
+// The period in a text that text_of() has written; nullopt for any other text.
 std::optional<microseconds> period_in(std::string_view text) {
     constexpr std::string_view before = "every ", after = " s";
     if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
@@ -142,7 +142,7 @@ private:
     // Zones are at most so far from UTC, and a jump is at most a day.
     static constexpr std::chrono::hours far{26};
 
-    // The first instant at which the clock showed `wall` or, where it never did, jumped over it.
+    // The first instant at which the clock showed `wall` or, if it never did, jumped over it.
     sys_seconds fire_time(local_seconds wall) const {
         const sys_seconds close{wall.time_since_epoch()};
         zone_period period = where_.at(close - far);

@@ -17,7 +17,7 @@ struct zone_period {
 
 class time_zone {
 public:
-    // Throws invalid_argument where no zone has this name, unsupported where this build knows UTC
+    // Throws invalid_argument if no zone has this name, unsupported if this build knows UTC
     // only.
     explicit time_zone(std::string_view name);
 
