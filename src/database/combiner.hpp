@@ -120,7 +120,7 @@ public:
 private:
     struct batch {
         requests all;
-        bool is_for_several = false;  // sent in a statement for several; otherwise it is one request
+        bool is_for_several = false;  // sent in a statement for several; else a single request
     };
 
     // True: `mine` leads. False: another request carried it. `of_call` keeps the time that is left.

@@ -83,7 +83,8 @@ void courier::withdraw(ear& whose) {
     }
 }
 
-// The bell is a hint: the worker looks by itself, and the row goes with the session.
+// The bell is only a hint: the worker also looks by itself, and the end of the session deletes the
+// row.
 void courier::complain_of_bell(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
 }
@@ -166,7 +167,7 @@ courier::parcel courier::exchange(
     return back;
 }
 
-// The retention of the queue; longer where it is too short for jobs that wait for these.
+// The retention of the queue; longer if it is too short for jobs that wait for these.
 job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
     const auto known = known_kept(queue.name);
     if (ends.empty()) return known.value_or(job_retention{});
@@ -237,10 +238,10 @@ void courier::note_claims(
     back.look_by = local_clock::now() + queue.left_pause;
 }
 
-// The state of a job whose end was sent before without an answer, and finds no claim now. That end
-// was carried out then: nothing else takes a claim from a session that lives. The job's row has the
-// state; where the row is gone, or is another claim's, the end has it. Nothing where the session
-// may have ended first.
+// The state of a job whose end was sent before without an answer, and now finds no claim. If the
+// session still lives, that end was carried out: only an end takes a claim from a live session. The
+// job's row has the state; if the row is gone, or belongs to another claim, the end tells it.
+// nullopt if the session may have ended first.
 std::optional<job_state> courier::state_behind(const ended_job& one) {
     const auto found = use([&](connection& on, store& stores) {
         return stores.job_queues->describe(on, one.end.id);

@@ -48,7 +48,7 @@ public:
     // exchange() sends the ends, and claims `wanted` jobs in the first promising queue. It throws
     // the error of what failed; the caller sends the ends again then.
     struct parcel {
-        job_store::end_states ends{};  // nothing: its claim had gone, or its state is unknown
+        job_store::end_states ends{};  // nullopt: its claim had gone, or its state is unknown
         std::string queue{};           // of the jobs
         std::vector<claimed_job> jobs{};
         bool was_refused = false;                          // the session has ended
@@ -57,18 +57,18 @@ public:
     // These ends may make jobs available that are not claimed with them: with `claims_next` this
     // worker claims those next; otherwise it tells other workers.
     parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next);
-    // Jobs of ours have ended, and others still wait for them: look() goes on with those.
+    // Other jobs still wait for ended jobs of ours: look() frees them.
     bool is_unsettled() const noexcept { return some_are_needed_ && !unsettled_.empty(); }
     bool has_promising_queue() const noexcept;
     // A claim may have been made that is not known here yet.
     bool is_in_doubt() const noexcept;
 
-    // Others may wait for jobs of ours that have ended: the next look tells.
+    // Other jobs may wait for ended jobs of ours: the next look finds that out.
     bool may_be_unsettled() const noexcept { return !some_are_needed_ && !unsettled_.empty(); }
 
     // Notes that there are new jobs in the queue; any thread may call it.
     void note_ring(const std::string& queue);
-    // A claim after a ring may have missed jobs that wait needlessly: the next look tells.
+    // A claim after a ring may have missed jobs that wait needlessly: the next look finds them.
     bool may_have_left_waiting() const noexcept;
     // Makes the queues promising that were rung for since the last call. True: there were some.
     bool heed_rings();
@@ -76,8 +76,8 @@ public:
     void announce(ear& whose);
     void withdraw(ear& whose);
 
-    // Reads all queues at once, makes due jobs available, and does what others left undone where it
-    // is our turn. Returns when to look next, at the latest.
+    // Reads all queues at once, makes due jobs available, and does the upkeep that other workers
+    // left undone, if it is our turn. Returns when to look next, at the latest.
     local_clock::time_point look(local_clock::time_point now);
     // The last look found nothing that could run.
     bool is_all_done() const noexcept { return is_all_done_; }
@@ -192,7 +192,8 @@ private:
     void note_doubt(queue_state& queue);
     std::optional<job_retention> known_kept(const std::string& queue) const;
     job_retention kept_of(connection& on, store& stores, const std::string& queue);
-    // Sends the ends of one queue, which have these places, with a claim there or without.
+    // Sends the ends of one queue, which have these indexes in `ends`, together with a claim if one
+    // is wanted.
     void send(
         const std::vector<ended_job>& ends,
         const std::vector<std::size_t>& places,
@@ -218,7 +219,7 @@ private:
     std::size_t kept_back_ = 0;
     local_clock::time_point kept_back_since_{};
     bool sees_all_ = false;          // no rows are hidden from us, as of the first claim
-    bool some_are_needed_ = false;   // others need some jobs, as of the last look
+    bool some_are_needed_ = false;   // some jobs are needed by others, as of the last look
     std::vector<job_id> unsettled_;  // ended jobs for which others may wait
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;

@@ -10,7 +10,7 @@
 namespace leasehold {
 
 // These ends make the next jobs of their keys available, make room under a limit, or let their jobs
-// run again, now or later; and the next look may be an hour away. Where this worker takes all
+// run again, now or later; and the next look may be an hour away. If this worker takes all
 // available jobs, it rings for no other; it does ring for a job due later, when it may be busy. No
 // failure here may lose the jobs that were claimed before.
 void courier::free_behind(
@@ -40,7 +40,7 @@ void courier::free_behind(
     if (from && !from->is_promising) leave_to_others(*from);
 }
 
-// A ring is a hint: the others look by themselves.
+// A ring is a hint, so its failure is ignored: other workers look by themselves.
 void courier::ring(const std::string& queue) {
     try {
         use([&](connection& on, store& stores) {
@@ -66,8 +66,8 @@ void courier::leave_to_others(queue_state& queue) {
     }
 }
 
-// Where the last look found no needed jobs, the next one tells. A turn finds the ends that do not
-// fit in.
+// Notes ended jobs for which others may wait. The next look tells whether any do. A turn finds the
+// ends that do not fit into the list.
 void courier::remember(const std::vector<ended_job>& ends) {
     constexpr std::size_t most = 10'000;
     for (const ended_job& each : ends) {
@@ -75,8 +75,8 @@ void courier::remember(const std::vector<ended_job>& ends) {
     }
 }
 
-// Jobs that waited for these go on at once, some thousand at a time, so that the free ones are
-// claimed in between. A failure here loses no claimed jobs: a turn finds the rest.
+// Lets jobs that waited for these go on at once, some thousand at a time, so that freed jobs are
+// claimed in between. A failure here loses no claimed jobs: a turn frees the remaining ones.
 void courier::settle() {
     if (unsettled_.empty()) return;
     try {
@@ -90,7 +90,7 @@ void courier::settle() {
     }
 }
 
-// Does some hundred rows of the pass. Returns how many jobs go on; idle workers hear of them.
+// Does some hundred rows of the pass. Returns how many jobs go on; idle workers are told of them.
 std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
@@ -107,8 +107,8 @@ std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& que
     return freed;
 }
 
-// Lets jobs go on that wait for nothing any more; true when there were some. A worker asks this
-// before it believes that nothing is left.
+// Lets jobs go on whose needs have all ended; true if there were some. A worker calls this before
+// it concludes that no job is left.
 bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
     sweep pass{!some_wait, !some_wait};
     while (!pass.is_through()) {
@@ -118,9 +118,9 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
 }
 
 // The transaction that enqueues a job, and the end of the job that it waits for, do not see each
-// other where both commit at once, or where the first one commits late. The ring for the new job
-// comes behind both commits: a pass that begins then finds that job. Passes take a twentieth of the
-// time at most. Returns when to go on.
+// other if both commit at once, or if the first one commits late. The ring for the new job comes
+// after both commits: a pass that begins then finds that job. Passes take a twentieth of the time
+// at most. Returns when to go on.
 std::optional<local_clock::time_point> courier::sweep_some(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {

@@ -39,7 +39,7 @@ job_retention job_retention_of(const queue_limits& limits) {
         limits.keep_cancelled};
 }
 
-// Does the upkeep of the queue where no worker has done it for a while.
+// Does the upkeep of the queue if no worker has done it for a while.
 void courier::take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen) {
     const auto now = local_clock::now();
     if (now < queue.next_turn) return;
@@ -108,8 +108,8 @@ fire_result courier::fires(connection& on, store& stores, queue_state& queue) {
     return done;
 }
 
-// The look tells of the schedule that is due first. Where that one did not fire, this asks for the
-// next fire time of the others.
+// The look tells only of the schedule that is due first. If that one did not fire, this asks for
+// the next fire time of the other schedules.
 local_clock::time_point courier::next_fire(
     connection& on, store& stores, const queue_state& queue, const fire_result& done
 ) {
@@ -138,7 +138,7 @@ local_clock::time_point courier::look_at(
     const bool has_jobs = seen.has_available || queue.is_promising;
     // True when there are jobs that no claim has looked for yet.
     bool has_new = false;
-    // Schedules fire in a paused queue, too: their jobs are there when it is resumed.
+    // Schedules fire in a paused queue, too: their jobs run when it is resumed.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
             next = std::min(next, local_clock::now() + std::min(*fire, look_max));

@@ -11,7 +11,7 @@
 namespace leasehold {
 namespace {
 
-// The words as they can be stored and shown, by lines.
+// The text as it can be stored and shown, by lines.
 std::string cut(std::string_view words) {
     std::string said;
     for (std::size_t at = 0; at <= words.size();) {
@@ -162,7 +162,7 @@ job_end job::implementation::failed(std::string_view words) const {
 job_end job::implementation::judged(const std::optional<std::string>& thrown) const {
     const auto why = why_stopped();
     if (is_completed_in_transaction_) {
-        // Where the transaction was committed the job is gone, and the database refuses this end.
+        // If the transaction was committed the job is gone, and the database refuses this end.
         return failed(thrown.value_or("the transaction of complete_in() was not committed"));
     }
     if (why == job_stop_reason::time_limit) {

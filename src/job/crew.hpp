@@ -92,11 +92,12 @@ private:
 struct ended_job {
     std::string queue;
     job_end end;
-    // By complete_in(): where the transaction was committed this end is refused: the job is done.
+    // Set by complete_in(). If the transaction was committed the job is done, and the database
+    // refuses this end.
     bool is_in_transaction = false;
-    // The end was sent before, or may have been, and had no answer.
+    // The end was sent before, or may have been, and got no answer.
     bool was_sent = false;
-    bool has_key = false;  // others may wait for its end
+    bool has_key = false;  // other jobs of the key may wait for its end
     job_state presumed{};  // the state after this end, for when no row has it
     std::string kind{};
     int attempt = 0;
@@ -104,7 +105,7 @@ struct ended_job {
 };
 
 // Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
-// job's state since; nothing: its claim had gone, or its state is unknown.
+// job's state since; nullopt: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
 
 class crew : public std::enable_shared_from_this<crew> {
@@ -112,26 +113,27 @@ public:
     using task = std::shared_ptr<job::implementation>;
     using handlers = std::map<std::string, job_handler, std::less<>>;
 
-    // `for_all` handles kinds without a handler of their own. It may be empty, and so may `told`,
-    // which hears of starts.
+    // `for_all` handles kinds without a handler of their own. It may be empty. `told`, which is
+    // told of starts, may be null.
     crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     void start(int threads);
-    // Ends threads that are not running a handler now, and others when their handler ends.
+    // Ends threads that are not running a handler now, and the other threads when their handler
+    // ends.
     void end() noexcept;
 
     void give(const std::vector<task>& jobs);
     // The ends that give back to the database the jobs that have not started.
     std::vector<ended_job> take_back();
-    // The ends since the last call, at most so many.
+    // The ends since the last call, at most `most`.
     std::vector<ended_job> take_ends(std::size_t most);
-    // Puts back ends that could not be recorded: as the first, or as the last, where one may be in
-    // the way of the others.
+    // Puts back ends that could not be recorded: as the first; or as the last, so that an end that
+    // fails each time does not block the other ends.
     void put_back(std::vector<ended_job> ends, bool as_last = false);
 
     struct tally {
         std::size_t waiting = 0, running = 0, ended = 0;
-        local_clock::time_point oldest_end{};   // where something has ended
-        local_clock::time_point rests_until{};  // nothing is to be claimed before
+        local_clock::time_point oldest_end{};   // set if `ended` > 0
+        local_clock::time_point rests_until{};  // until then nothing is claimed
         std::size_t busy() const noexcept { return waiting + running; }
     };
     tally count() const;

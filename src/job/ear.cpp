@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The time between attempts to hear the database's bell.
+// The time between attempts to listen to the database's bell.
 constexpr std::chrono::seconds tries_every{5};
 // The longest time of one wait.
 constexpr std::chrono::seconds listening_slice{1};
@@ -93,7 +93,7 @@ void ear::listen(std::stop_token stop) {
     database_bell_.reset();
 }
 
-// Listens to the database's bell on PostgreSQL, where it names what it rings for.
+// Listens to the database's bell on PostgreSQL, whose bell names the queue it rings for.
 void ear::tune_in(const std::stop_token& stop) {
     database::implementation& of = session_->database();
     if (database_bell_ || local_clock::now() < next_try_) return;

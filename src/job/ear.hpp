@@ -1,8 +1,9 @@
 #pragma once
-// Hears for a worker that there are new jobs in its queues. See database/job_bells.hpp.
+// Listens for rings that tell a worker of new jobs in its queues. See database/job_bells.hpp.
 //
 // A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
-// over a connection of its own. An ear that hears nothing does no harm: a worker looks by itself.
+// over a connection of its own. If the ear misses a ring no job is lost: a worker also looks by
+// itself.
 //
 // Threads: one thread calls start() and stop(); the thread of the ear calls `heard`.
 #include <functional>
@@ -35,7 +36,7 @@ public:
     void start();
     void stop() noexcept;
 
-    // The rows that say where the ear hears; an ear that cannot hear has none. announce() and
+    // The rows that hold the ear's address; an ear that cannot listen has none. announce() and
     // withdraw() throw the database's error; the caller tries again.
     bool is_announced() const noexcept { return is_announced_; }
     bool is_written() const noexcept { return is_written_; }
@@ -56,8 +57,8 @@ private:
     std::string address_;
     std::map<owner_id, std::string> queue_of_;        // by the bell of each
     std::map<std::string, std::string> of_database_;  // by the payload of the database's bell
-    // The ear's thread alone uses the rest. A worker that the database's bell rang for looks once
-    // more.
+    // Only the ear's thread uses the members from here to has_complained_. `again_at_`: when a
+    // worker that the database's bell rang for looks once more.
     std::map<std::string, local_clock::time_point> again_at_;
     std::unique_ptr<connection> database_bell_;
     local_clock::time_point next_try_{};

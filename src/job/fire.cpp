@@ -44,8 +44,8 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
     return 0;
 }
 
-// Fires one version of one schedule. Returns the number of jobs; nothing where somebody else has
-// fired or changed it, or has it locked.
+// Fires one version of one schedule. Returns the number of jobs; nullopt if somebody else has fired
+// or changed it, or has it locked.
 std::optional<std::int64_t> fire_one(
     connection& on, store& stores, job_schedule_row row, schedule::instant now
 ) {
@@ -91,7 +91,7 @@ fires fires_of(
     fires coming;
     coming.next = next;
     if (next > now) return coming;
-    // The first time that is not too late.
+    // The earliest fire time within late_max.
     const auto punctual_from = std::max(next, when.next(now - what.late_max - moment));
     std::vector<schedule::instant> punctual;
     auto at = punctual_from;

@@ -20,21 +20,23 @@ schedule times_of(const job_schedule& what);
 struct fires {
     std::vector<schedule::instant> times{};   // each brings a job; in order, at most 1,000
     schedule::instant next{};                 // the first that is left
-    std::optional<schedule::instant> last{};  // the latest that has come; nothing: none has
+    std::optional<schedule::instant> last{};  // the latest that has come; nullopt: none has
     bool has_missed = false;                  // some times bring no job
 };
 
-// The times from `next` on. With more than 1,000 that bring a job the rest is left for later.
+// The times from `next` on. Of more than 1,000 that bring a job the later ones are left for the
+// next call.
 fires fires_of(
     const job_schedule& what, const schedule& when, schedule::instant next, schedule::instant now
 );
 
 new_job job_at(const job_schedule& what, schedule::instant when);
 
-// "2026-11-25T01:30:00Z"; with microseconds where there are some.
+// "2026-11-25T01:30:00Z"; with microseconds unless they are 0.
 std::string text_of(schedule::instant when);
 
-// The place where the next call goes on; and whether somebody had locked a schedule before it.
+// The position at which the next call goes on; and whether somebody had locked a schedule before
+// it.
 struct fire_place {
     job_schedule_place behind{};
     bool some_locked = false;
@@ -46,8 +48,8 @@ struct fire_result {
 };
 
 // Enqueues the due jobs of the queue's schedules, each schedule in a transaction of its own on
-// `on`. A faulty schedule is passed by, and `complain` hears what is wrong with it. Where one
-// throws, the next call goes on behind it.
+// `on`. It skips a faulty schedule, and tells `complain` what is wrong with it. If one throws, the
+// next call goes on behind it.
 fire_result fire_schedules(
     connection& on,
     store& stores,

@@ -14,13 +14,13 @@ namespace leasehold {
 // Throws invalid_argument unless it is 1 to 255 bytes of UTF-8 without NUL. `what`: for the
 // message.
 void require_name(std::string_view name, const char* what);
-// The same, or empty.
+// As require_name(), but empty is allowed.
 void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
 
 // Throws invalid_argument, which says why the job cannot be enqueued.
 void require_valid(const new_job& what, std::size_t payload_bytes_max);
-// The same for settings that a worker cannot work by.
+// Throws invalid_argument, which says why a worker cannot work by these settings.
 void require_valid(const worker_settings& settings);
 
 }  // namespace leasehold

@@ -69,12 +69,12 @@ void settle_at_once(
             own.job_bells().ring(on, stores, queue);
         });
     } catch (const std::exception&) {
-        // Workers find the rest.
+        // Workers free these jobs later.
     }
 }
 
-// More jobs of a key may run than before, perhaps. Then the first blocked ones of each key go on.
-// It may fail: workers do the same in their turns.
+// If more jobs of a key may run than before, the first blocked jobs of each key go on. It may fail:
+// workers do the same in their turns.
 void unblock_at_once(
     database::implementation& own, connection& on, store& stores, const std::string& queue
 ) noexcept {
@@ -87,11 +87,11 @@ void unblock_at_once(
             }
         } while (!place.is_beginning());
     } catch (const std::exception&) {
-        // Workers find the rest.
+        // Workers free these jobs later.
     }
 }
 
-// `then` comes last and needs all the others.
+// `then` comes last and needs all other jobs.
 std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
     then.needs_until = until;
     for (std::size_t at = 0; at < jobs.size(); ++at) then.needs_of_list.push_back(at);

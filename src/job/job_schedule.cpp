@@ -89,8 +89,8 @@ job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
     return info;
 }
 
-// Changes a row as `to` says of it and of the time: false where it is to stay as it is. A row that
-// somebody else changed first is read again.
+// Changes a row by `to`, which gets the row and the time, and returns false to leave the row as it
+// is. Reads the row again if somebody else changed it first.
 template <class To>
 bool change(const database& db, std::string_view name, To&& to) {
     return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
@@ -148,7 +148,7 @@ bool set_job_schedule(const database& db, const job_schedule& what) {
         if (!row) row.emplace();
         row->what = what;
         if (goes_on) return true;
-        // A time that has fired does not fire again, also where the clock was set back.
+        // A time that has fired does not fire again, also if the clock was set back.
         row->next = when.next(row->last ? std::max(*row->last, now) : now);
         return true;
     });

@@ -23,7 +23,7 @@ std::string list_of(const std::vector<std::size_t>& places) {
 }
 
 // Kahn, "Topological sorting of large networks" (1962): takes away jobs that need nobody. Jobs that
-// are left are in a circle or behind one; returns their places.
+// are left are in a circle or behind one; returns their indexes.
 std::vector<std::size_t> in_circles(const std::vector<std::vector<std::size_t>>& needs) {
     std::vector<std::size_t> needs_left(needs.size()), free;
     std::map<std::size_t, std::vector<std::size_t>> needed_by;
@@ -190,7 +190,7 @@ std::vector<job_id> settle_some_needs(
     settled now = settle(on, stores, over);
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
-    // Where somebody has locked all of these rows, a turn goes on.
+    // If somebody has locked all of these rows, a later turn goes on with them.
     const bool are_more = over.size() >= job_need_store::rows_max && now.settled_rows > 0;
     if (are_more) left.insert(left.end(), ids.begin(), ids.end());
     return left;

@@ -13,13 +13,13 @@ namespace leasehold {
 
 class connection;
 
-// Throws invalid_argument for places that the list has not, and for circles, which it names.
+// Throws invalid_argument for an index beyond the list, and for a circle, which the message names.
 void require_no_circle(const std::vector<new_job>& list);
 
 inline bool needs_others(const new_job& what) {
     return !what.needs.empty() || !what.needs_of_list.empty();
 }
-// The jobs as they are sent: those that need others are never due.
+// The jobs as they are sent: jobs that need other jobs are not due until freed.
 std::vector<new_job> as_waiting(const std::vector<new_job>& list);
 
 // Writes the needs of jobs, in the transaction in which they were enqueued. Throws invalid_argument
@@ -34,17 +34,18 @@ void add_needs(
 // Called for each queue in which jobs go on, or did a moment ago.
 using on_freed = std::function<void(const std::string& queue)>;
 
-// Frees or cancels jobs that wait for those of these jobs that have ended: some thousand of them at
-// most, the others in turns. Returns how many go on. No transaction is open on `on`.
+// Frees or cancels jobs that wait for jobs among `ids` that have ended: some thousand of them at
+// most, later ones in the workers' turns. Returns how many go on. No transaction is open on `on`.
 std::int64_t settle_needs(
     connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
 );
-// The same for a caller that goes on until all is done: returns the jobs that it calls again with.
+// As settle_needs(), for a caller that repeats it until all is done: returns the ids for the next
+// call.
 std::vector<job_id> settle_some_needs(
     connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
 );
 
-// The same for all needs that were left undone, some rows at a time.
+// As settle_needs(), for all needs in the queue that were left undone, some rows at a time.
 struct need_places {
     need_place over;
     job_id waiting = 0;

@@ -72,7 +72,7 @@ private:
     bool may_return(const error& failure) const;
 
     const worker_settings settings_;
-    // Set where the worker opens its sessions itself.
+    // Set if the worker opens its sessions itself.
     const std::optional<leasehold::database> database_{};
     const session_settings timing_{};
     std::shared_ptr<session::implementation> session_;
@@ -209,7 +209,8 @@ void worker::implementation::shift::take(
 }
 
 void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
-    // After a failure each end goes by itself: a row that somebody has locked stops no other end.
+    // After a failure each end is sent by itself, so that a row that somebody has locked stops no
+    // other end.
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
     const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
     std::vector<ended_job> ends = crew_->take_ends(most);
@@ -225,11 +226,11 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (!ends.empty()) has_looked_ = false;
     if (courier_->is_unsettled()) next_look_ = {};
     if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
-    // The job that was rung for may wait for one of these: a look tells, not too often.
+    // The job that was rung for may wait for one of these: a look finds out, but not too often.
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // The job that was rung for may be due later, or wait needlessly: the look tells.
+    // The job that was rung for may be due later, or wait needlessly: the look finds out.
     if (wanted > 0 && was_rung_) {
         const bool tells_more = courier_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
@@ -275,7 +276,7 @@ void worker::implementation::shift::look() {
     of_.report_.left = std::move(left);
 }
 
-// The time until which the ends may wait for others; nothing: they do not wait.
+// The time until which the ends may wait for more ends; nullopt: they do not wait.
 std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
     const crew::tally& now
 ) const {
