@@ -13,8 +13,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Our own driver object, made by one thread and never destroyed. The library's own, which
-// get_driver_instance() returns, goes at the end of the process before the objects of static
-// duration that were there first, and a session among them still has its good-byes to say.
+// get_driver_instance() returns, is destroyed at the end of the process before older objects of
+// static duration, and a session among these still has to send its good-bye.
 sql::Driver& client_library() {
     static sql::Driver& only = []() -> sql::Driver& {
         const kept_disposition of_broken_pipe;

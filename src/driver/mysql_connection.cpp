@@ -146,8 +146,8 @@ void owned_connection::set_up(const address& to) {
     );
 }
 
-// Connector/C++ 1.1 goes on in plain text when a server offers no TLS, whatever it was asked for;
-// so this asks afterwards. That costs no safety: without a look at the certificate anybody who can
+// Connector/C++ 1.1 goes on in plain text when a server offers no TLS, whatever mode was set; so
+// this checks afterwards. That costs no safety: without a look at the certificate anybody who can
 // strip TLS from a connection can also pretend to speak it.
 void owned_connection::require_tls() {
     const result said = run("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
@@ -234,8 +234,8 @@ void owned_connection::fail(
         }
         throw statement_error(place_, what, is_at_stake);
     }
-    // After a failed COMMIT, and where InnoDB has rolled back by itself, nothing is left to keep;
-    // the explicit ROLLBACK makes sure that the server and we agree on it.
+    // After a failed COMMIT, or if InnoDB has rolled back by itself, nothing is left to keep; the
+    // explicit ROLLBACK makes sure that the server and we agree on it.
     const bool has_ended = ends_transaction(what.code) || commits(statement) ||
                            (what.code == lock_wait && rolls_back_on_timeout_);
     if (has_ended) rollback();

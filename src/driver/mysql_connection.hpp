@@ -35,7 +35,7 @@ std::unique_ptr<connection> connect(
     const std::shared_ptr<standby_refusals>& refusals = std::make_shared<standby_refusals>()
 );
 
-// libmysqlclient must hear of each thread that uses it, and of its end.
+// libmysqlclient must be told of each thread that uses it, and of its end.
 void announce_thread();
 
 failure failure_of(const sql::SQLException& said);

@@ -26,8 +26,8 @@ std::string in_brackets(int code) {
 }
 
 // The number of a commit that failed because a node of a cluster gives way to the commit of another
-// one: MySQL's COMMIT has an error of its own (1180), with the storage engine's in its words: a
-// deadlock.
+// one: MySQL's COMMIT has an error of its own (1180), with the storage engine's number, a deadlock,
+// in its message.
 failure by_its_usual_number(failure what) {
     const bool is_deadlock = what.code == at_commit && what.words.find("149") != std::string::npos;
     if (is_deadlock) what.code = 1213;
@@ -156,8 +156,8 @@ std::string connect_sentence(const address& where, const failure& what, bool may
     }
 }
 
-// The client library's own words (numbers from 2000) hold no user data, and no other place says why
-// TLS or a plugin failed. If the password should be among them after all, they are left out.
+// The client library's own messages (numbers from 2000) hold no user data, and they alone say why
+// TLS or a plugin failed. If a message should contain the password after all, it is left out.
 std::string words_to_show(const address& where, const failure& what) {
     const bool is_client = what.code >= 2000 && what.code < 3000;
     const bool is_safe =

@@ -1,7 +1,7 @@
 #pragma once
 // Private to the MySQL driver: errors of Connector/C++ and the server, as leasehold::error.
 //
-// No message holds a password, nor words of the server, which may hold user data.
+// Our messages never contain a password, nor the server's message, which may contain user data.
 #include <chrono>
 #include <string>
 

@@ -16,9 +16,9 @@ namespace leasehold::mysql {
 //
 // `has_rows` (may be null): true when any statement could have had rows, be there none.
 //
-// Leaves nothing undrained, whatever happens: an answer left lying makes every later call fail
-// (2014, commands out of sync) and Connector/C++'s destructors throw. A statement has one answer; a
-// CALL has more and may only come last.
+// Reads all answers, whatever happens: an answer left unread makes every later call fail (2014,
+// commands out of sync) and Connector/C++'s destructors throw. A statement has one answer; a CALL
+// has more and may only come last.
 //
 // Throws sql::SQLException, and what copying rows throws.
 result exchange(

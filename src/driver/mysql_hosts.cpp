@@ -13,7 +13,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The values as words, which every version has alike: 0 and 1, or of several kinds.
+// Asks for the values as text: on every version OFF means that writes are taken; as numbers their
+// kind varies.
 bool takes_writes(connection& on) {
     constexpr const char* question =
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
@@ -21,7 +22,7 @@ bool takes_writes(connection& on) {
     return on.execute(question, {}).rows.empty();
 }
 
-// The words without their advice, which is about one host alone.
+// The message without its advice, which is about one host alone.
 std::string short_words(const error& failure) {
     const std::string whole = failure.what();
     return whole.substr(0, whole.find(": "));

@@ -9,9 +9,9 @@
 // | is the last one, and not the one    | connection_failed, which says what each has answered   |
 // | was not asked, as time was up       | the next call asks it first                            |
 //
-// The driver asks them in the order of the URL, but first the one that took writes last: where two
-// of them do, as when a former primary comes back, nobody changes sides by connecting again. It
-// connects to a single host whether or not that takes writes.
+// The driver asks them in the order of the URL, but first the one that took writes last: if two of
+// them do, such as when a former primary comes back, no program changes sides by connecting again.
+// It connects to a single host whether or not that takes writes.
 //
 // Threads: safe.
 #include <atomic>

@@ -1,8 +1,8 @@
 #pragma once
 // Private to the MySQL driver and to the SOCI adapter: the common part of the caller's own
 // connections, whichever client library they come from. The driver changes nothing of them: no
-// settings, no autocommit, nothing that ends a transaction. It asks nothing of them that they may
-// not have, such as several statements in one packet.
+// settings, no autocommit, nothing that ends a transaction. It uses no feature that they may lack,
+// such as several statements in one packet.
 #include <string>
 
 #include "leasehold/connection.hpp"

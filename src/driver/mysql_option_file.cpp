@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> read_option_file(const std::str
         const auto equals = option.find('=');
         std::string name{trimmed(option.substr(0, equals))};
         std::replace(name.begin(), name.end(), '_', '-');
-        // Marks an option that other programs may not know.
+        // The prefix of an option that some programs do not know.
         if (constexpr std::string_view loose = "loose-"; name.starts_with(loose)) {
             name.erase(0, loose.size());
         }

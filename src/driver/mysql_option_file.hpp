@@ -11,10 +11,10 @@
 
 namespace leasehold::mysql {
 
-// The options of the groups [client] and [leasehold], in the file's order, a later line counting
-// more: names with - for _; nothing after a name without a value. Throws invalid_argument where the
-// file cannot be read, may be written by everybody (MySQL's clients ignore such a file), or
-// includes others, which is not followed. The error shows no value of it.
+// The options of the groups [client] and [leasehold], in the file's order, so that a later line
+// wins: names with - for _; an empty text for a name without a value. Throws invalid_argument if
+// the file cannot be read, may be written by everybody (MySQL's clients ignore such a file), or
+// includes other files, which is not supported. The error shows no value of the file.
 std::vector<std::pair<std::string, std::string>> read_option_file(const std::string& path);
 
 }  // namespace leasehold::mysql

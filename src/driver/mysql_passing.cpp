@@ -8,15 +8,15 @@
 namespace leasehold {
 namespace {
 
-// Answers to an attempt to connect that the same attempt may not get in a moment: a server that
-// starts, stops or is full, a network or a proxy that cut the line, a machine without memory. In
-// ascending order, which is checked below.
+// Errors of an attempt to connect that may be gone in a moment: a server that starts, stops or is
+// full, a network or a proxy that cut the line, a machine without memory. In ascending order, which
+// is checked below.
 //
 // Not here, because they stay until a person does something: the rights of the account (1044, 1045,
 // 1130, 1227, 1251, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151), an unknown database (1049), a
 // host that the server has blocked (1129, until FLUSH HOSTS), packets it finds too large (1153,
 // 2020), other versions, character sets, plugins and options (2007, 2009, 2019, 2047, 2049, 2054,
-// 2058 to 2070, 5001 to 5012, 5024). By their words: 2005 and 2026, below.
+// 2058 to 2070, 5001 to 5012, 5024). 2005 and 2026 are judged by their messages, below.
 constexpr std::array passing{
     1040,  // CON_COUNT_ERROR: too many connections
     1041,  // OUT_OF_RESOURCES: the server's memory
@@ -40,7 +40,7 @@ constexpr std::array passing{
     1205,  // LOCK_WAIT_TIMEOUT: the account's tables were locked
     1226,  // USER_LIMIT_REACHED: per hour, or at once
     1317,  // QUERY_INTERRUPTED: in init_connect, or by a server that stops
-    1927,  // CONNECTION_KILLED: MariaDB, and MaxScale whose server went
+    1927,  // CONNECTION_KILLED: MariaDB, and MaxScale that lost its server
     2000,  // UNKNOWN_ERROR: libmariadb's for a line that is cut within authentication
     2001,  // SOCKET_CREATE_ERROR: our own descriptors are used up
     2002,  // CONNECTION_ERROR
@@ -75,8 +75,8 @@ bool mentions(std::string_view words, std::string_view lower) {
 }
 
 // Both client libraries also say 2026 when a line is cut within the handshake. Faults of
-// certificates, names, files or versions have these words, of OpenSSL, GnuTLS and the client
-// libraries; a cut has any.
+// certificates, names, files or versions have one of these texts, of OpenSSL, GnuTLS and the client
+// libraries; the message of a cut line varies.
 bool is_lasting_tls_problem(std::string_view words) {
     constexpr std::array<std::string_view, 17> lasting{
         "certificate",

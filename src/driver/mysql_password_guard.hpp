@@ -5,7 +5,7 @@
 // libmariadb hands it over, with TLS or without, to a server that says it wants to be answered by
 // mysql_clear_password or dialog (tried, with every ssl-mode but VERIFY_IDENTITY, which ends before
 // that). Only its option files can restrict the ways it may answer by, so it gets such a file that
-// is in no folder. Oracle's client library does so only where it was told to, and needs nothing.
+// is in no folder. Oracle's client library does so only if it was told to, and needs no guard.
 //
 // The remaining risk: for the full authentication of caching_sha2_password libmariadb takes the
 // wish for TLS as TLS, so that a server without it gets the password in clear under PREFERRED and
@@ -17,7 +17,7 @@ namespace leasehold::mysql {
 
 class password_guard {
 public:
-    // Must live until the connection is made. Throws connection_failed where the system has no room
+    // Must live until the connection is made. Throws connection_failed if the system has no room
     // for it, or no /proc to name it by.
     password_guard(sql::ConnectOptionsMap& options, const address& to);
     ~password_guard();

@@ -8,12 +8,12 @@ namespace leasehold::mysql {
 namespace {
 
 // The whole lists of MariaDB 10.11 and MySQL 9.7 were gone through; tests/fault/settings_test.cpp
-// has a row for each setting that can be hostile, these and those that need no word. DEFAULT would
-// be the global value, which must be kept out, so each value is written out.
+// has a row for each setting that can be hostile, those pinned here and those that need no pinning.
+// DEFAULT would be the global value, which must be kept out, so each value is written out.
 //
 // completion_type: a COMMIT would begin the next transaction, in which later grants stay
 //     uncommitted, or close the connection
-// sql_select_limit: lists, and the migrations' look, would end after so many rows
+// sql_select_limit: lists, and the migrations' look, would end after that many rows
 // sql_safe_updates, max_join_size, sql_big_selects: statements are refused by their estimated cost;
 //     max_join_size sets sql_big_selects, so it comes first
 // max_sort_length: values that differ further behind are sorted as equals
@@ -29,8 +29,8 @@ constexpr std::string_view pinned_on_both =
     "sql_big_selects = 1, sql_safe_updates = 0, max_sort_length = 1024, unique_checks = 1, "
     "foreign_key_checks = 1, group_concat_max_len = 1048576, sql_buffer_result = 0";
 
-// Where a recursive query ends too early MariaDB keeps quiet about it, and MySQL fails.
-// sql_if_exists: CREATE TABLE IF NOT EXISTS fails where the table is there
+// max_recursive_iterations: MariaDB cuts a recursive query off there without an error; MySQL fails
+// sql_if_exists: CREATE TABLE IF NOT EXISTS fails if the table exists
 constexpr std::string_view pinned_on_mariadb =
     ", check_constraint_checks = 1, max_recursive_iterations = 1000000, sql_if_exists = 0";
 // range_optimizer_max_mem_size: where it is small an UPDATE or DELETE of one primary key is a scan,
@@ -51,7 +51,7 @@ std::string pinned_settings(engine which, const row& first) {
     text += which == engine::mariadb ? pinned_on_mariadb : pinned_on_mysql;
     const std::int64_t wait_timeout_s = std::max(first.integer(3), wait_timeout_min_s);
     text += ", wait_timeout = " + std::to_string(wait_timeout_s);
-    // Only where init_connect has set it: `secure_timestamp` of MariaDB forbids to name it at all.
+    // Only if init_connect has set it: `secure_timestamp` of MariaDB forbids to name it at all.
     if (first.integer(4) != 0) text += ", timestamp = DEFAULT";
     return text;
 }

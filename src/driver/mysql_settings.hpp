@@ -32,7 +32,7 @@ inline constexpr std::string_view lent_question =
 LEASEHOLD_EXPORT void require_unbent(const std::string& place, const row& answer);
 
 // The settings of a session of our own, so that no global setting and no init_connect bends a
-// statement, in words that any user may say: one SET. `first`: the answer to first_question.
+// statement: one SET, which any user has the right to send. `first`: the answer to first_question.
 std::string pinned_settings(engine which, const row& first);
 
 }  // namespace leasehold::mysql

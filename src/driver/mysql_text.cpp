@@ -62,7 +62,7 @@ struct literal_maker {
             " values given for them"};
 }
 
-// The words of a statement in upper case, comments left out; at most `limit` of them.
+// The words of a statement in upper case, without comments; at most `limit` of them.
 std::vector<std::string> words_of(std::string_view sql, std::size_t limit) {
     std::vector<std::string> words;
     bool is_inside = false;

@@ -20,16 +20,16 @@
 
 namespace leasehold::mysql {
 
-// Puts a literal in place of each `$1` or `?`, see core/numbered_parameters.hpp. Without values the
-// text is left as it is. Throws invalid_argument when there are more or fewer values than places,
-// and for a number that is infinite or none.
+// Replaces each `$1` or `?` by a literal, see core/numbered_parameters.hpp. Without values the text
+// is left as it is. Throws invalid_argument when there are more or fewer values than placeholders,
+// and for an infinite number or NaN.
 LEASEHOLD_EXPORT std::string with_literals(std::string_view sql, const parameters& values);
 
 // Splits at `;` outside of quotes and comments. A part with nothing but comments is dropped,
 // because the server answers it with an error. Bodies of routines are not understood.
 LEASEHOLD_EXPORT std::vector<std::string_view> split(std::string_view script);
 
-// The effect of a statement on the transaction around it; chained ones count as nothing.
+// The effect of a statement on the transaction around it; `none` for a chained one.
 enum class transaction_step { none = 0, begins = 1, commits = 2, rolls_back = 3 };
 LEASEHOLD_EXPORT transaction_step step_of(std::string_view statement);
 

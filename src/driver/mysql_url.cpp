@@ -70,7 +70,7 @@ void read_user(std::string_view text, draft& into) {
     if (colon != std::string_view::npos) into.password = decode(text.substr(colon + 1));
 }
 
-// The port; 0 for text that is none.
+// The port; 0 if the text is no port.
 int port_of(std::string_view text) {
     int port = 0;
     const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -153,7 +153,7 @@ std::string name_to_show(std::string_view name) {
     return is_plain ? "option " + std::string{name} : std::string{"an option"};
 }
 
-// The place for an option's text; null: it has no such place.
+// The member for an option's text; null if it has none.
 std::string* place_for(std::string_view name, draft& into) {
     if (name == "ssl-ca") return &into.known.authority_file;
     if (name == "ssl-cert") return &into.known.certificate_file;
@@ -196,7 +196,7 @@ void read_options(std::string_view text, draft& into) {
     throw error{errc::invalid_argument, "in the MySQL option file " + of.option_file + " " + why};
 }
 
-// The ways in which an option file asks for TLS, and the mode of ours for each. Nothing: the option
+// The ways in which an option file asks for TLS, and the mode of ours for each. nullopt: the option
 // is about something else.
 std::optional<tls_mode> asked_by_file(
     const draft& of, std::string_view name, std::string_view value

@@ -6,11 +6,11 @@
 
 namespace leasehold::mysql {
 
-// The words of ssl-mode=, as MySQL's own clients use them.
+// The values of ssl-mode=, which mean the same as for MySQL's own clients.
 enum class tls_mode {
     disabled = 1,
-    preferred = 2,         // encrypted where the server can; an attacker can prevent it
-    required = 3,          // encrypted, whoever it is at the other end
+    preferred = 2,         // encrypted if the server can; an attacker can prevent it
+    required = 3,          // encrypted; nobody checks who the other side is
     verify_authority = 4,  // VERIFY_CA: and its certificate is signed by one we trust
     verify_identity = 5,   // and it names the host we asked for
 };
@@ -28,10 +28,10 @@ struct address {
     std::string key_file;          // ssl-key
 };
 
-// One address for each host, in the order of the URL, alike but for host and port.
+// One address for each host, in the order of the URL, alike except for host and port.
 //
-// Throws invalid_argument, in words that hold no part of the URL but an unknown option's name and
-// the path of its option file. That file supplies the parts that the URL lacks, and after it
+// Throws invalid_argument. Of the URL its message holds only an unknown option's name and the path
+// of its option file. That file supplies the parts that the URL lacks, and after it
 // `fallback_password` does (may be null). "user@" gives no password, "user:@" an empty one.
 std::vector<address> parse_url(std::string_view url, const char* fallback_password = nullptr);
 

@@ -14,7 +14,7 @@ namespace {
 
 struct driver {
     std::string_view name;
-    const char* missing;  // what to do where it was not built in
+    const char* missing;  // what to do if it was not built in
 };
 
 constexpr std::array drivers{
@@ -51,7 +51,7 @@ std::string_view driver_of(std::string_view url) {
         if (url.starts_with(each.text)) return each.driver;
     }
     if (is_key_value(url)) return "postgres";
-    // Never the whole URL: where it is malformed, nobody knows which part is a password.
+    // Never shows the whole URL: if it is malformed, any part of it may be a password.
     const auto named = url.substr(0, url.find("://"));
     const bool has_scheme = named.size() < url.size() && !named.empty();
     throw error(

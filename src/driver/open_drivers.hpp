@@ -10,10 +10,10 @@ namespace leasehold {
 
 using opener = database (*)(url_source source, database_settings settings);
 
-// Nothing where leasehold was built without it: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
+// Null if leasehold was built without the driver: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
 opener opener_of(std::string_view driver) noexcept;
 
-// True when the driver can be used here: a module may not be installed.
+// True when the driver can be used here: a module may be missing.
 bool is_installed(std::string_view driver) noexcept;
 
 }  // namespace leasehold

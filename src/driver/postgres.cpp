@@ -60,7 +60,8 @@ public:
                 return connection_state::idle;
             case PQTRANS_INTRANS:
                 return connection_state::in_transaction;
-            // The caller's own command under way: as in a failed transaction, nothing can be run.
+            // The caller's own command under way: as in a failed transaction, no statement can be
+            // run.
             case PQTRANS_ACTIVE:
             case PQTRANS_INERROR:
                 return connection_state::failed;

@@ -1,6 +1,6 @@
 #pragma once
 // Private to the PostgreSQL driver: the meaning of a SQLSTATE (appendix A of the manual); it is
-// empty where libpq itself failed. Tested as tables in tests/unit/classify_postgres_test.cpp.
+// empty if libpq itself failed. Tested as tables in tests/unit/classify_postgres_test.cpp.
 #include <string_view>
 
 #include "leasehold/error.hpp"

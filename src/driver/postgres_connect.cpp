@@ -30,11 +30,12 @@ connection_handle start(const std::vector<option>& options) {
     return handle;
 }
 
-// A server's words before there is a connection object must not go to standard error.
+// Server messages that arrive before a connection object exists must not be written to standard
+// error.
 void ignore_notice(void*, const PGresult*) {}
 
-// An option after "dbname" wins over the URL, one before it gives way to it; libpq treats the rest
-// (several hosts, hostaddr, service files, the environment).
+// An option after "dbname" wins over the URL, one before it gives way to it; libpq treats the other
+// parts (several hosts, hostaddr, service files, the environment).
 std::vector<option> options_of(const std::string& url, const std::string& name) {
     return {
         {"fallback_application_name", connection_name(name)},
@@ -134,7 +135,8 @@ std::optional<error> failure_at_set_up(
     return std::nullopt;
 }
 
-// The handle's objection to the server, if it has one: see connect_limits.
+// The error by which the database handle refuses the server; nullopt if it admits it. See
+// connect_limits.
 std::optional<error> refusal_of(
     owned_connection& on,
     const connect_limits& within,
@@ -156,8 +158,8 @@ std::optional<error> refusal_of(
 
 }  // namespace
 
-// libpq asks the next host where one cannot be reached or takes no writes; this function does where
-// one says nothing in its part of the time, or is a former primary.
+// If a host cannot be reached or takes no writes libpq asks the next one; if a host does not answer
+// in its part of the time, or is a former primary, this function does.
 //
 // One thing here may take longer than the patience: libpq looks host names up by getaddrinfo(),
 // which cannot be bounded. Addresses, or `hostaddr`, avoid it.

@@ -38,14 +38,14 @@ std::vector<option> options_of_host(const PGconn* of);
 transport transport_of(const PGconn* handle);
 
 struct dialled {
-    connection_handle handle;  // also where it failed: that of the host that was asked last
+    connection_handle handle;  // also if it failed: that of the host that was asked last
     std::optional<error> failure{};
-    hosts all{};                      // all hosts that were to be asked, where there are several
+    hosts all{};                      // all hosts that were to be asked, if there are several
     local_clock::time_point until{};  // the end of the time of that host
 };
 
 // libpq looks up host names, which cannot be bounded; all else ends by `until`, or when it is
-// stopped. Where a host says nothing in its part of the time those behind it are not asked.
+// stopped. If a host does not answer in its part of the time, this does not ask those behind it.
 dialled dial(
     const std::vector<option>& options,
     local_clock::time_point until,

@@ -57,7 +57,7 @@ owned_connection::owned_connection(
       limit_(limit_within_range(statement_timeout)),
       server_limit_(limit_) {
     server_.transport = transport_of(handle_.get());
-    // Without a receiver libpq writes the server's words to standard error.
+    // Without a receiver libpq writes the server's messages to standard error.
     PQsetNoticeReceiver(handle_.get(), &owned_connection::on_notice, this);
 }
 
@@ -153,7 +153,7 @@ void owned_connection::note_end(exchange_end how) noexcept {
     left_pid_ = PQbackendPID(handle_.get());
 }
 
-// A commit that the server has not ended by then waits for a standby, or nothing comes through.
+// A commit without an answer after a part of the time waits for a standby, or the network is down.
 reply owned_connection::run_committing(std::span<const message> batch) {
     is_unreplicated_ = false;
     const auto until = local_clock::now() + limit_;
@@ -166,7 +166,7 @@ reply owned_connection::run_committing(std::span<const message> batch) {
     if (is_late && answer.end == exchange_end::gave_up) {
         known_->waits.add(origin_, PQbackendPID(handle_.get()));
     }
-    // The same as without the cancel: this server does not get on.
+    // Counts as given up, as it would without the cancel: this server makes no progress.
     if (is_late && is_unreplicated_) answer.end = exchange_end::gave_up;
     note_end(answer.end);
     return answer;
@@ -187,7 +187,7 @@ reply owned_connection::run_begun(std::span<const message> batch) {
     return answer;
 }
 
-// A script is taken apart as a whole before any of it is run: where that fails, or BEGIN does, the
+// A script is taken apart as a whole before any of it is run: if that fails, or BEGIN does, the
 // transaction is as it was.
 reply owned_connection::run_script(std::string text) {
     if (is_begin_due_) text = begin_text() + ";\n" + text;
@@ -288,7 +288,7 @@ result owned_connection::execute_prepared(
                     forget_statements();
                     continue;
                 }
-                statements_.clear();  // those in the server go when there are too many
+                statements_.clear();  // the server's are deleted when there are too many
                 throw run_again(
                     address_ + ": a table was altered since this statement was prepared", state
                 );
@@ -371,7 +371,7 @@ void owned_connection::begin() {
 }
 
 // Goes by the server's reports on itself with each change, since 14. A primary does not become a
-// standby, and where the default changes at this very moment nothing is in the transaction yet.
+// standby, and if the default changes at this very moment nothing is in the transaction yet.
 bool owned_connection::is_untouched() const noexcept {
     if (!is_begin_due_ || handle_ == nullptr) return false;
     const auto is_off = [this](const char* name) {
@@ -407,7 +407,8 @@ void owned_connection::rollback() noexcept {
         const reply answer = run(batch);
         if (answer.end == exchange_end::answered && state() == connection_state::idle) return;
     } catch (const std::bad_alloc&) {
-        // As any other failure: the connection goes, and the server rolls back by itself.
+        // Handled as any other failure: the connection is closed, and the server rolls back by
+        // itself.
     }
     abandon();
 }
@@ -416,8 +417,8 @@ void owned_connection::set_statement_timeout(milliseconds limit) {
     limit_ = limit_within_range(limit);
 }
 
-// A longer limit is of no use while the server keeps to the shorter one of the session. The other
-// way round nothing needs to be said: our own deadline comes first.
+// A longer limit is of no use while the server keeps to the shorter one of the session. A shorter
+// limit needs no statement: our own deadline comes first.
 void owned_connection::widen_server_bounds() {
     const parameters values{server_bound(limit_)};
     const bound_parameters bound{values};

@@ -63,14 +63,14 @@ public:
         std::shared_ptr<handle_memory> known = std::make_shared<handle_memory>()
     );
 
-    // Learns the settings of the session, whether it is ours alone, and which data is there: one
-    // round trip.
+    // Learns the settings of the session, whether it is ours alone, and which data the server has:
+    // one round trip.
     void set_up(local_clock::time_point until);
 
     // True when a newer timeline than this server's was seen.
     bool is_of_the_past() const noexcept;
     error former_primary() const;
-    // True when the server said so while it was set up.
+    // True when the server said during set_up() that it is a standby.
     bool was_standby() const noexcept { return was_standby_; }
     error unwanted_standby() const;
 
@@ -105,10 +105,10 @@ private:
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
     void note_end(exchange_end how) noexcept;
-    // The same for a statement that commits by itself: where it waits for a standby that is gone,
-    // that wait ends before the connection is given up.
+    // As run(), for a statement that commits by itself: if it waits for a standby that is gone,
+    // this ends that wait before the connection is given up.
     reply run_committing(std::span<const message> batch);
-    // As run(), after the BEGIN that is due; that has no part in the answer.
+    // As run(), but sends a BEGIN that is due first, and leaves its result out of the answer.
     reply run_begun(std::span<const message> batch);
     reply run_script(std::string text);
     // `is_in_doubt`: the request may have been committed when its answer does not come.
@@ -124,7 +124,7 @@ private:
     std::string begin_text() const;
 
     // Constant once set up.
-    connection_handle handle_;  // nothing: lost
+    connection_handle handle_;  // null: lost
     std::string address_;
     server_info server_;
     bool checks_client_ = true;  // the server can notice that we are gone (14 or newer, and Unix)
@@ -139,7 +139,7 @@ private:
     mutable bool is_past_ = false;
 
     std::optional<local_clock::time_point> given_up_{};
-    int left_pid_ = 0;  // where it was given up
+    int left_pid_ = 0;  // set when it was given up
     bool is_pooled_ = false;
     bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next
     std::chrono::milliseconds limit_;         // of each call, kept here

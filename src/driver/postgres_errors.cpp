@@ -35,8 +35,8 @@ std::string what_refused(const PGresult* failure) {
     return text;
 }
 
-// Only words of the server itself: a function of the user's own may raise the same code, with user
-// data.
+// Only a message of the server itself: a function of the user's own may raise the same code, with
+// user data.
 std::string words_of_the_rights_check(const PGresult* failure) {
     const bool is_of_server = field_of(failure, PG_DIAG_SOURCE_FUNCTION).starts_with("aclcheck_");
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
@@ -172,8 +172,8 @@ std::string user_of(const PGconn* handle) {
                                             : "user " + std::string{user};
 }
 
-// libpq quotes hosts, files and users. If a password should ever be among its words, because libpq
-// takes a URL apart in another way, the words are left out.
+// libpq quotes hosts, files and users. If its message should ever contain a password, because libpq
+// takes a URL apart in another way, the message is left out.
 bool has_password(const PGconn* handle, const std::string& words) {
     const char* password = PQpass(handle);
     return password != nullptr && *password != '\0' && words.find(password) != std::string::npos;
@@ -215,7 +215,8 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
     return sentence + "; check host, port and TLS options, and that the server runs";
 }
 
-// Where several hosts were asked and none takes writes, the last one alone says nothing.
+// The error if several hosts were asked and none takes writes: the last host's error alone would
+// mislead.
 std::optional<error> no_writable_host(const PGconn* handle) {
     const tried all = parse_tried(PQerrorMessage(handle));
     if (!all.met_read_only) return std::nullopt;
@@ -305,7 +306,7 @@ error connect_error(const PGconn* handle) {
     facts.sqlstate = what.sqlstate;
     facts.is_passing =
         may_connect_later_postgres(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
-    // Kept apart as everywhere; libpq's own words are no server's message.
+    // Kept apart as everywhere; libpq's own message is no server's message.
     if (!what.sqlstate.empty()) facts.server_message = what.text;
     return error{
         errc::connection_failed,

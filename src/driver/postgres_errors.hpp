@@ -1,7 +1,7 @@
 #pragma once
 // Private to the PostgreSQL driver: errors of libpq and the server, as leasehold::error.
 //
-// No message ever holds a URL or libpq's words about one: they may contain the password.
+// Our messages never contain a URL, nor libpq's message about one: these may contain the password.
 #include <libpq-fe.h>
 
 #include <chrono>
@@ -25,7 +25,7 @@ error statement_error(
     bool is_known_standby = false
 );
 
-// The connection broke; `failure` may be nothing.
+// The connection broke; `failure` may be null.
 error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown);
 
 error gave_up_error(
@@ -36,7 +36,7 @@ error gave_up_error(
 // PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
 error connect_patience_error(const PGconn* handle);
-// The same, with the hosts of the URL that were asked before in vain.
+// `failure`, with the hosts of the URL that were asked before in vain.
 error with_silent_hosts(const error& failure, const std::string& silent);
 // The server is a former primary: a standby was promoted beside it, or instead of it.
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest);

@@ -3,8 +3,8 @@
 //
 // A database system has a number, given once, and a timeline, which each promotion of a standby
 // counts up. A former primary that comes back as a second one, because nobody has stopped it, goes
-// on with the older timeline: the promoted one knows of none of its grants. So a handle that has
-// seen the newer timeline takes nothing from the older one any more, on any of its connections.
+// on with the older timeline: the promoted server does not know of its grants. So a handle that has
+// seen the newer timeline refuses the older one, on all of its connections.
 //
 // | a server is of …                     | then                                               |
 // |--------------------------------------|----------------------------------------------------|
@@ -38,11 +38,11 @@ class history {
 public:
     explicit history(std::function<void(const std::string&)> warn = {}) : warn_(std::move(warn)) {}
 
-    // From now on older timelines are of the past. False where this one is.
+    // Records the timeline of `seen`; from now on older ones are of the past. False if this one is.
     bool note(const place_in_history& seen);
     bool is_past(const place_in_history& seen) const;
     std::int64_t newest(const place_in_history& of) const;
-    // Grows with each newer timeline: while it is the same nothing has become past.
+    // Grows with each newer timeline: while it is the same no timeline has become past.
     int changes() const noexcept { return changes_; }
 
     // Tells each refusal once.

@@ -28,7 +28,7 @@ bool is_asked(const host& each, const PGconn* asked) {
     return name == text_or_none(PQhost(asked)) && each.port == text_or_none(PQport(asked));
 }
 
-// The host's place; the end where it is not known.
+// The host's position; the end if it is unknown.
 hosts::const_iterator place_of(const hosts& all, const PGconn* asked) {
     return std::find_if(all.begin(), all.end(), [asked](const host& each) {
         return is_asked(each, asked);
@@ -56,8 +56,8 @@ hosts hosts_of(const PGconn* of) {
     for (std::size_t at = 0; at < count; ++at) {
         all.push_back({names[at], addresses[at], ports[at].empty() ? usual_port : ports[at]});
     }
-    // An option that is given for some hosts alone cannot be given for a part: an empty one is
-    // none.
+    // An option that only some hosts have cannot be given for a part of them: an empty one counts
+    // as missing.
     const auto says_as_much = [&](const host& each) {
         return each.name.empty() == names.front().empty() &&
                each.address.empty() == addresses.front().empty();

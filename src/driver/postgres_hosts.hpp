@@ -1,12 +1,13 @@
 #pragma once
 // Private to the PostgreSQL driver: the hosts of a URL, and the order in which they are asked.
 //
-// libpq asks them in the order of the URL and goes on where one cannot be reached or takes no
-// writes. It waits for ever for one that takes the connection and says nothing, as a server whose
-// processes are stopped. So each host has an equal part of the time that is left for it and for
-// those behind it. Where one said nothing, the one that was connected to instead is asked first
-// from then on, until it is not the one. Otherwise the order of the URL stands: by it a handle
-// meets a promoted standby beside its former primary (postgres_history.hpp).
+// libpq asks them in the order of the URL, and asks the next one if one cannot be reached or takes
+// no writes. It waits for ever for a host that takes the connection and does not answer, such as a
+// server whose processes are stopped. So each host has an equal part of the time that is left for
+// it and for those behind it. If a host did not answer, the host that was connected to instead is
+// asked first from then on, until another one is connected to. Otherwise the order of the URL
+// stands: it lets a handle find a promoted standby beside its former primary
+// (postgres_history.hpp).
 #include <libpq-fe.h>
 
 #include <cstddef>
@@ -24,17 +25,18 @@ struct option;
 struct host {
     bool operator==(const host&) const = default;
 
-    std::string name;  // or a folder of sockets; may be empty where there is an address
+    std::string name;  // or a folder of sockets; may be empty if there is an address
     std::string address;
     std::string port;
 };
 using hosts = std::vector<host>;
 
-// The hosts as libpq has them, in its order; nothing where there is one alone.
+// The hosts as libpq has them, in its order; empty if there is only one.
 hosts hosts_of(const PGconn* of);
 // The hosts behind the one that was asked last.
 hosts hosts_behind(const hosts& all, const PGconn* asked);
-// Changes the options so that these are asked, in their order; nothing: leaves them as they are.
+// Changes the options so that `these` are asked, in their order; if it is empty, leaves them as
+// they are.
 void ask_in_turn(std::vector<option>& options, const hosts& these);
 
 // Tells when the host that is asked now has had its part of the time.
@@ -54,11 +56,11 @@ private:
 // One for each database handle. Threads: safe.
 class host_order {
 public:
-    // The hosts in the order in which they are to be asked; nothing: as the URL has them.
+    // The hosts in the order in which they are to be asked; empty: as the URL has them.
     hosts now() const;
-    // Takes all hosts, as the URL has them; the first time counts.
+    // Takes all hosts, as the URL has them; later calls have no effect.
     void learn(const hosts& all);
-    // This host was connected to. `met_silence`: after one that said nothing in its time.
+    // This host was connected to. `met_silence`: after a host that did not answer in its time.
     void note(const PGconn* connected, bool met_silence);
 
 private:

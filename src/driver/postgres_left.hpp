@@ -2,9 +2,9 @@
 // Private to the PostgreSQL driver: work of a given-up connection that goes on at its server.
 //
 // The server stops a statement before we give it up, and looks each second whether its client is
-// there (client_connection_check_interval). Where packets vanish, or a commit waits for a standby,
-// its process lives on. So it is ended, as each role may do with its own, and counts until it is
-// gone. Behind a pooler nobody knows the process: there the driver waits for a second look of the
+// there (client_connection_check_interval). If packets vanish, or a commit waits for a standby, its
+// process lives on. So it is ended, as each role may do with its own, and counts until it is gone.
+// Behind a pooler nobody knows the process: there the driver waits for a second look of the
 // server's.
 #include <memory>
 

@@ -34,7 +34,7 @@ void owned_connection::set_up(local_clock::time_point until) {
             asked = set_up_question{static_cast<int>(asked) + 1};
             continue;
         }
-        // Where the server's platform cannot watch its clients, it refuses to be asked to.
+        // A server whose platform cannot watch its clients refuses the setting.
         if (answer.end == exchange_end::answered && failure != nullptr && checks_client_) {
             checks_client_ = false;
             continue;

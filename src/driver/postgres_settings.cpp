@@ -10,14 +10,14 @@ struct setting {
     std::string_view value;
 };
 
-// All that a user, a role or a database can set in PostgreSQL 15 was gone through;
+// We went through all that a user, a role or a database can set in PostgreSQL 15;
 // tests/fault/settings_test.cpp has a row for each that can be hostile. Missing here are settings
-// that our statements do not depend on (search_path but for names without a schema, DateStyle,
+// that our statements do not depend on (search_path, except for names without a schema, DateStyle,
 // TimeZone, bytea_output, how plans are made), settings that they give themselves
 // (synchronous_commit, isolation), and those that are refused by an error
 // (default_transaction_read_only, row_security).
 //
-// client_min_messages: "cancelled the wait for the standby" is a WARNING, and all that tells a
+// client_min_messages: "cancelled the wait for the standby" is a WARNING, and alone tells a
 //     commit which a fail-over may undo from one it may not
 // extra_float_digits: real numbers would be rounded
 // standard_conforming_strings: a backslash in a literal would mean something else

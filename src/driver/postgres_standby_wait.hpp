@@ -26,10 +26,10 @@ struct server_origin {
     set_up_question how = set_up_question::settings_alone;
 };
 
-// Uses a second connection, since libpq before 17 cannot send its own cancel without waiting for
-// however long the network takes. Ends nothing else than such a wait, and none on another server,
-// to which a proxy may lead meanwhile. Best effort: waits that cannot be ended until then are left.
-// Answers whether one was ended.
+// Uses a second connection, since libpq before 17 waits for its own cancel for however long the
+// network takes. Ends only such a wait, and only on this server: a proxy may lead to another one
+// meanwhile. Best effort: leaves waits that it cannot end until then. Answers whether one was
+// ended.
 bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
 ) noexcept;
@@ -41,7 +41,7 @@ bool end_standby_wait(
 class left_waits {
 public:
     void add(const server_origin& on, int process);
-    // Uses this connection, which is ready and between statements, and says nothing where it fails.
+    // Uses this connection, which is ready and between statements, and is silent if it fails.
     void end_on(PGconn* handle, const server_origin& here, local_clock::time_point until) noexcept;
 
 private:

@@ -15,8 +15,8 @@ namespace {
     throw error{errc::invalid_argument, "the PostgreSQL URL is malformed: " + why};
 }
 
-// libpq ends the user's part at the first `@`, and takes the rest of a password that has a `@` or
-// `/` in it for hosts, ports and databases. That rest would then turn up in messages.
+// libpq ends the user's part at the first `@`. If a password has a `@` or `/` in it, libpq takes
+// what follows for hosts, ports and databases, which would then turn up in messages.
 void require_encoded_password(std::string_view url) {
     const auto scheme = url.find("://");
     if (scheme == std::string_view::npos || url.find('=') < scheme) return;  // key=value

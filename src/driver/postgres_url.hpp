@@ -4,7 +4,7 @@
 
 namespace leasehold::postgres {
 
-// Throws invalid_argument, in words that repeat nothing of the URL.
+// Throws invalid_argument, whose message repeats no part of the URL.
 void require_valid_url(std::string_view url);
 
 }  // namespace leasehold::postgres

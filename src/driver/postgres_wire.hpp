@@ -2,8 +2,8 @@
 // Private to the PostgreSQL driver: talking to a server through libpq within a deadline.
 //
 // libpq's blocking calls have no time limit at all, and neither tcp_user_timeout nor keepalives end
-// a wait for a server process that is stopped while its kernel still answers. So nothing here calls
-// one of them: all sending and reading goes through poll(2) with a deadline of our own.
+// a wait for a server process that is stopped while its kernel still answers. So this code calls
+// none of them: it sends and reads by poll(2), with a deadline of our own.
 //
 // Threads: one connection, one thread at a time.
 #include <libpq-fe.h>
@@ -29,7 +29,7 @@ enum class exchange_end {
     answered = 0,  // completely: whether with a result or an error, the server is done
     gave_up = 1,   // the deadline passed: the server may still be at work
     lost = 2,      // the connection is gone
-    copying = 3,   // the statement began a COPY, which nothing here can serve
+    copying = 3,   // the statement began a COPY, which this code cannot serve
 };
 
 enum class message_kind { query = 0, prepare = 1, execute_prepared = 2, script = 3 };
@@ -38,7 +38,7 @@ struct message {
     message_kind kind = message_kind::query;
     const char* name = "";  // of a prepared statement
     const char* sql = "";
-    const bound_parameters* values = nullptr;  // nothing: none
+    const bound_parameters* values = nullptr;  // null: no values
 };
 
 struct reply {

@@ -30,14 +30,15 @@ namespace {
 using soci::details::session_backend;
 
 // The adapter uses the native handle and not statements of SOCI: our placeholders are the engine's
-// own, while SOCI reads `:name`, also where PostgreSQL means a cast; and values of types that are
+// own, while SOCI reads `:name`, also if PostgreSQL means a cast; and values of types that are
 // only known at run time, bytes among them, have no common way through SOCI's bindings. The handle
-// is in the same transaction, and nothing of SOCI's own state is touched.
+// is in the same transaction, and SOCI's own state stays untouched.
 //
-// It goes by the backend's name: SOCI 4.0 hides the types of its backends from dynamic_cast.
+// Finds the backend's type by its name, because SOCI 4.0 hides the types of its backends from
+// dynamic_cast.
 borrowed_connection borrow_from(session_backend& backend) {
     const std::string name = backend.get_backend_name();
-    const char* missing = nullptr;  // the switch that would make it work, where there is one
+    const char* missing = nullptr;  // the switch that would make it work, if there is one
     if (name == "postgresql") {
 #if LEASEHOLD_SOCI_POSTGRES
         return borrow(static_cast<soci::postgresql_session_backend&>(backend).conn_);

@@ -128,7 +128,7 @@ private:
         }
     }
 
-    // Takes the whole result at once, so that nothing is left undrained whatever happens.
+    // Takes the whole result at once, so that no answer is left unread whatever happens.
     void take(result& into, bool is_first, bool* has_rows, bool is_at_stake) {
         const result_handle rows{mysql_store_result(lent_)};
         if (rows != nullptr) {

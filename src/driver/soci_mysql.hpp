@@ -9,8 +9,8 @@
 
 namespace leasehold::mysql {
 
-// Takes part in the caller's transaction, and changes nothing of the connection. It is valid while
-// `lent` is; throws connection_lost where that is null.
+// An adapter that takes part in the caller's transaction, and leaves the connection's settings
+// alone. It is valid while `lent` is; throws connection_lost if that is null.
 std::unique_ptr<connection> adapt(MYSQL* lent);
 
 }  // namespace leasehold::mysql

@@ -34,7 +34,7 @@ using statement_handle = std::unique_ptr<sqlite3_stmt, finalizer>;
 
 class sqlite_connection final : public connection {
 public:
-    // `writers`: the queue it writes beside; nothing where it is borrowed.
+    // `writers`: the queue of the file's writers; null if the connection is borrowed.
     sqlite_connection(
         sqlite3* handle, std::string path, std::shared_ptr<sqlite::writer_queue> writers
     )
@@ -58,9 +58,9 @@ public:
         prepared_.clear();
         by_text_.clear();
         if (!is_owned_) return;
-        // Commits are flushed already. A short log stays for the next process, where the last one
-        // to close would move it into the database and flush both. The log of a migration does not
-        // stay: people copy the file after it.
+        // Commits are flushed already. A short log stays for the next process: otherwise the last
+        // process to close would move it into the database and flush both. The log of a migration
+        // does not stay: people copy the file after it.
         if (!has_run_scripts_ && sqlite::size_of_log(path_) <= log_left_max) {
             sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
         }
@@ -118,7 +118,8 @@ public:
             throw error(errc::wrong_transaction, "a transaction is open already; end it first");
         }
         start();
-        // Where another process writes, the first one asks for long; so it does not wait for ever.
+        // If another process writes, the first writer of the queue may keep asking for long; so
+        // this wait is bounded.
         writing_.enter(local_clock::now() + limit_ / 4);
         try {
             run(prepare_kept("BEGIN IMMEDIATE"));
@@ -141,8 +142,8 @@ public:
         leave_if_done();
     }
 
-    // The switch needs the file for itself and, unlike other statements, fails at once where
-    // somebody else has it: at a first start, another process that is switching it, too.
+    // The switch needs the file for itself and, unlike other statements, fails at once if somebody
+    // else has it: at a first start, another process that is switching it, too.
     void switch_to_wal() {
         const auto until = local_clock::now() + limit_;
         for (int naps = 0;; ++naps) {
@@ -161,7 +162,7 @@ public:
         limit_ = std::max(limit, milliseconds{1});
     }
 
-    // Hears other connections' commits of any kind: there is one channel, and it says nothing more.
+    // Tells of other connections' commits of any kind: there is one channel, without a payload.
     bool can_notify() const noexcept override { return is_owned_; }
     void listen(std::string_view channel) override {
         require_owned("listen");
@@ -171,7 +172,7 @@ public:
     }
     // The log is written to before its commit can be seen, which waits for the disk: after an event
     // this asks for the version at once and then again and again, less often the longer it takes. A
-    // call without more patience need not stay for that; the next call goes on with it.
+    // call whose patience ends returns before that; the next call goes on with it.
     std::optional<notification> wait_for_notification(milliseconds patience) override {
         if (!watch_) return connection::wait_for_notification(patience);
         const auto until = local_clock::now() + patience;
@@ -230,7 +231,8 @@ private:
         if (sqlite3_get_autocommit(handle_) != 0) writing_.leave();
     }
 
-    // All others open the copy that was put in its place: nobody sees data that is kept alive here.
+    // If the file was replaced, new connections open the copy: nobody would see what this one
+    // writes to the old file.
     void start() {
         deadline_ = local_clock::now() + limit_;
         int has_moved = 0;

@@ -56,7 +56,7 @@ error error_of(const std::string& path, const failure& what) {
     error_facts facts;
     facts.native_code = what.code;
     facts.server_message = what.words;
-    // SQLite has no number for a missing table; its words have not changed since 2000.
+    // SQLite has no number for a missing table; its message has not changed since 2000.
     if ((what.code & 0xff) == SQLITE_ERROR && what.words.starts_with("no such table")) {
         return error{
             errc::schema_missing,

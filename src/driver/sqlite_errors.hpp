@@ -8,7 +8,7 @@ namespace leasehold::sqlite {
 
 struct failure {
     int code = 0;          // extended
-    int system_error = 0;  // errno of the failed call, where that was on a file
+    int system_error = 0;  // errno of the failed call, if that was on a file
     std::string words;
 };
 

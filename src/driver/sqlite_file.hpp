@@ -15,7 +15,7 @@ void require_file(const std::string& path, bool may_create);
 
 std::string folder_of(const std::string& path);
 
-// The size of the write-ahead log beside the database; 0 where there is none.
+// The size of the write-ahead log beside the database; 0 if there is none.
 std::int64_t size_of_log(const std::string& path);
 
 }  // namespace leasehold::sqlite

@@ -20,8 +20,8 @@ namespace leasehold::sqlite {
 
 class writer_queue {
 public:
-    // Waits for those that came before. False where `until` came first, or at once where it has
-    // come; then there is nothing to leave.
+    // Waits for the writers that came before. False, without entering, if `until` comes first or
+    // has come.
     bool enter(local_clock::time_point until) {
         thread_guard guard{mutex_};
         const auto mine = waiting_.emplace(waiting_.end());
@@ -31,7 +31,7 @@ public:
         return false;
     }
 
-    // Called by the first.
+    // Called by the first writer.
     void leave() noexcept {
         const thread_guard guard{mutex_};
         waiting_.pop_front();
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    const std::shared_ptr<writer_queue> queue_;  // nothing on a borrowed connection
+    const std::shared_ptr<writer_queue> queue_;  // null on a borrowed connection
     bool is_taken_ = false;
 };
 

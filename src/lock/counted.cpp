@@ -223,8 +223,8 @@ void seeker::announce() {
     }
 }
 
-// A waiting row would keep others out for as long as the session lives; a hold that should have
-// been made more of stays, and keeps them out until it is released.
+// A waiting row would keep others out for as long as the session lives. A hold that should have
+// been upgraded stays, and keeps others out until it is released.
 void seeker::withdraw() noexcept {
     const owner_id owner = *announced_;
     announced_.reset();
