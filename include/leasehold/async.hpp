@@ -25,9 +25,10 @@
 // got.holder() may say who has the key. A lease that nobody takes out of the acquisition is
 // released when the acquisition is destroyed. A call costs the database what a call that waits on a
 // thread costs: its place in the queue, and a share of the queries that its handle's waiting room
-// sends for all. In an outage a call ends as one that waits on a thread does. No call is late
-// because others hang: the thread that compares all deadlines does no I/O. Does not promise: an
-// order of completions.
+// sends for all.
+// In an outage a call ends as one that waits on a thread does. No call is late because others hang:
+// the thread that compares all deadlines does no I/O.
+// Does not promise: an order of completions.
 //
 // Threads: any thread may call. All calls of one database handle, however many, share six threads
 // at most, which are started when they are first needed: four that send their statements (or

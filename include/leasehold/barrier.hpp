@@ -25,15 +25,16 @@
 // by the key's fencing token: each has a greater number than all before. A participant that gives
 // up at the moment the phase completes is told that it passed. A participant that dies while it
 // waits is not counted, and the other participants wait for somebody in its place: all participants
-// of a phase were alive when it completed. Does not promise: that a participant still lives when
-// the other participants go on. Participants beyond the number of places wait for the next phase.
+// of a phase were alive when it completed.
+// Does not promise: that a participant still lives when the other participants go on. Participants
+// beyond the number of places wait for the next phase.
 //
 // participants() belongs to the key while anybody waits, as the permits of a semaphore do.
 // Waiting asks again at jittered intervals, two reads each. A caller that was asked to stop before
 // the call does not take part: the answer is nullopt, at once, and the database is not asked. In an
 // outage the call ends as a wait for a mutex does, by an exception, since others may have passed
-// with this participant; the session then gives up the place. Source: std::barrier; Curator's
-// DistributedDoubleBarrier, whose members are ephemeral, too.
+// with this participant; the session then gives up the place.
+// Source: std::barrier; Curator's DistributedDoubleBarrier, whose members are ephemeral, too.
 //
 // Threads: distinct objects, safe; one barrier object, safe: each call is a participant.
 // Errors: invalid_argument as for a latch; session_lost; lease_lost as above.

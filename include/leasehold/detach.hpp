@@ -48,8 +48,8 @@
 // For a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
 // several; transient if a call of it is under way, or was in doubt a moment ago. If detach() throws
 // the session goes on; if the outcome of adopt() is unknown, a session that it may have taken ends
-// with its ttl. After etcd's ResumeElection, Session.Orphan, and Redlock's random value that
-// travels.
+// with its ttl.
+// After etcd's ResumeElection, Session.Orphan, and Redlock's random value that travels.
 #include <chrono>
 #include <cstdint>
 #include <optional>

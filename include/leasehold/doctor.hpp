@@ -7,8 +7,8 @@
 //
 // Promises: reads only, except that it may lock a row for an instant, as find_row_lock() explains.
 // A database that cannot be reached, has no tables, or refuses a question is a finding, not an
-// exception. Each finding has a name that stays the same: scripts and alarms may rely on it. Does
-// not promise: to find everything. The doctor judges only what its user may see; if a right is
+// exception. Each finding has a name that stays the same: scripts and alarms may rely on it.
+// Does not promise: to find everything. The doctor judges only what its user may see; if a right is
 // missing, the finding `not_looked_at` names the question. That finding is good then, so that a
 // program's own user, who may see little, is not warned of it.
 //

@@ -27,7 +27,8 @@
 //
 // Threads: safe. Errors: lease_lost; wrong_transaction if no transaction is open; otherwise the
 // database's error, `transient` if its isolation level refuses the write because of a concurrent
-// writer. After Kleppmann, "How to do distributed locking" (2016), and Chubby's CheckSequencer.
+// writer.
+// After Kleppmann, "How to do distributed locking" (2016), and Chubby's CheckSequencer.
 #include <optional>
 
 #include "leasehold/database.hpp"

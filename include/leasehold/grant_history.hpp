@@ -23,10 +23,11 @@
 //
 // Promises: each grant that ends after keep_grant_history() has returned, and before
 // drop_grant_history() is called, is in the history exactly once, for as long as it is kept. It
-// commits with its end or not at all. Does not promise: that a program has let go when its grant
-// has ended, see lease.hpp. If a hold expired and its holder let go before anybody took it, its
-// ending is "expired". After a reboot SQLite knows neither when a grant that the reboot ended was
-// over (it says: at the first write after it) nor how long that grant was held.
+// commits with its end or not at all.
+// Does not promise: that a program has let go when its grant has ended, see lease.hpp. If a hold
+// expired and its holder let go before anybody took it, its ending is "expired". After a reboot
+// SQLite knows neither when a grant that the reboot ended was over (it says: at the first write
+// after it) nor how long that grant was held.
 //
 // The clean-up (reaper.hpp) removes rows that are older than `keep`, at most 20,000 each time it
 // comes round; `leasehold reap` removes all.

@@ -4,8 +4,8 @@
 //   for (const auto& lock : leasehold::list_locks(db, "invoices/")) print(lock);
 //
 // Promises: reads only, takes no locks, and never blocks anybody, except force_release and
-// request_revoke; find_row_lock and list_row_locks may lock a row for an instant. Does not promise:
-// that an answer is still true when you read it.
+// request_revoke; find_row_lock and list_row_locks may lock a row for an instant.
+// Does not promise: that an answer is still true when you read it.
 //
 // Threads: safe. Errors: those of the database.
 #include <cstdint>

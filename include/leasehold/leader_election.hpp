@@ -24,9 +24,9 @@
 // Promises: those of leasehold::mutex, which this is built on and whose keys it uses: at most one
 // leader by the database's clock; lost() and on_lost come before anyone else can be elected; a
 // deposed leader cannot have committed anything under leading->lease().verify_in(tx). A
-// proclamation is deleted with its term: a new leader starts without metadata. Does not promise:
-// fairness; that a follower sees every term (it polls, and sees the newest); that a deposed leader
-// stops by itself.
+// proclamation is deleted with its term: a new leader starts without metadata.
+// Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
+// a deposed leader stops by itself.
 //
 // Threads: leader_election is safe; a leadership and a leader_watch: one thread at a time each, but
 // lost() from any. Callbacks run in the thread that noticed and must not block.

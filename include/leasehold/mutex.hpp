@@ -31,16 +31,17 @@
 // by a datagram to its handle's own socket; from processes elsewhere by a bell if the database has
 // one (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any
 // case: one statement for everybody who waits on one handle. It holds no pooled connection
-// meanwhile. A call that was asked to stop before it began is empty, at once, and asks the database
-// nothing. An outage ends no wait, and the call goes on when the database answers again; nor does
-// it keep a call beyond its time: the call ends by its deadline (after a second at least, in which
-// a connection may be opened), when it is cancelled or when its session is lost, and one statement
-// time-out later where a statement was under way, which the session then settles. acquire_async()
-// waits so, too, without a thread that waits: async.hpp. The other kinds of locks, whose waiting
-// calls have no queue and ask again and again, have no such call. Does not promise: fairness of
-// tries. A try may have a key that is really free, as after a death, before its waiters; so may a
-// waiting call with its first try. Waiting calls that come while a transaction with a proof is open
-// queue when that has ended, in any order.
+// meanwhile.
+// A call that was asked to stop before it began is empty, at once, and asks the database nothing.
+// An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
+// call beyond its time: the call ends by its deadline (after a second at least, in which a
+// connection may be opened), when it is cancelled or when its session is lost, and one statement
+// time-out later where a statement was under way, which the session then settles.
+// acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
+// whose waiting calls have no queue and ask again and again, have no such call.
+// Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
+// before its waiters; so may a waiting call with its first try. Waiting calls that come while a
+// transaction with a proof is open queue when that has ended, in any order.
 //
 // If the answer to a try was lost on the way, the library asks again with the owner id; when that
 // too fails the call throws an error whose outcome_is_unknown(), and the session goes on settling

@@ -70,12 +70,12 @@
 // there, until your transaction ends; a change of a row deleted since your snapshot is busy.
 // Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
 // innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that finds a
-// newer row; on PostgreSQL a READ ONLY transaction is errc::read_only. SQLite has one writer: every
-// call but read() first takes the write lock of your transaction, for as long as your handle's busy
-// time-out says; if it is refused, a claim is empty and a change busy. Begin with BEGIN
-// IMMEDIATE: a transaction that has read before somebody else wrote cannot write any more
-// (errc::transient). Terms go by the machine's wall clock there; on MySQL and MariaDB see
-// time_kind::instant for sessions with daylight saving.
+// newer row; on PostgreSQL a READ ONLY transaction is errc::read_only.
+// SQLite has one writer: every call but read() first takes the write lock of your transaction, for
+// as long as your handle's busy time-out says; if it is refused, a claim is empty and a change
+// busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
+// write any more (errc::transient). Terms go by the machine's wall clock there; on MySQL and
+// MariaDB see time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch if the
 // database is not as the mapping says; constraint if the version is the greatest its column

@@ -55,8 +55,9 @@ public:
     // and connect_timeout more; and never beyond the deadline of the call, except for that check. A
     // good-bye does without the check: it opens a new connection in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
-    // or what the connector throws. In a forked child each of these throws unsupported, and a
-    // connection that is given back stays as it is: the parent uses it.
+    // or what the connector throws.
+    // In a forked child each of these throws unsupported, and a connection that is given back stays
+    // as it is: the parent uses it.
     std::unique_ptr<connection> take(const bounds& of_call = {});
     // As take(), for a caller that may already have a connection: opens one beyond the bound rather
     // than wait. Otherwise callers that hold all connections would wait for each other.

@@ -12,8 +12,8 @@
 //
 // Errors: invalid_argument for a malformed URL; schema_missing if there is no file yet;
 // connection_failed if the folder is missing; permission_denied without the right to read it;
-// read_only without the right to write to the file or folder. Threads: as database.hpp and
-// connection.hpp say.
+// read_only without the right to write to the file or folder.
+// Threads: as database.hpp and connection.hpp say.
 #include <memory>
 #include <string_view>
 
