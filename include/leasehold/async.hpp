@@ -32,8 +32,8 @@
 //
 // Threads: any thread may call. All calls of one database handle, however many, share six threads
 // at most, which are started when they are first needed: four that send their statements (or
-// connections_max, where that is less), one for their deadlines, and one that runs completions
-// where there is no `post`. That thread runs completions one after another: one that blocks delays
+// connections_max, if that is less), one for their deadlines, and one that runs completions
+// if there is no `post`. That thread runs completions one after another: one that blocks delays
 // the others, nothing else. It is busy for a round trip when a completion releases a lease.
 // `post` is called on a thread that other calls need, so it must not throw, and not wait: a `post`
 // that runs the completion itself makes those calls wait for it.
@@ -44,7 +44,7 @@
 // queues, a statement time-out at most, and not for completions. The last copy of a database handle
 // runs the completions that its thread has left, unless a completion destroys that copy.
 //
-// Errors: std::system_error, thrown by acquire_async() where no thread can be started; then the
+// Errors: std::system_error, thrown by acquire_async() if no thread can be started; then the
 // completion is not called. The completion gets every other error.
 #include <chrono>
 #include <exception>

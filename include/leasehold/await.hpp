@@ -11,9 +11,8 @@
 // | fails; could not begin      | throws that, on the thread that would have gone on   |
 //
 // Promises: the coroutine goes on once, where `post` runs it, or else on the library's thread for
-// completions. See async.hpp.
-// Does not promise: to survive its coroutine. A coroutine that waits here must not be destroyed
-// before it goes on: request `cancel`, and let it go on.
+// completions. See async.hpp. Does not promise: to survive its coroutine. A coroutine that waits
+// here must not be destroyed before it goes on: request `cancel`, and let it go on.
 //
 // Threads: those of the coroutine.
 #include "leasehold/export.hpp"  // first: it says which standard is needed

@@ -16,7 +16,7 @@
 // Errors: no such table or column; another type than the role needs; a value that is not of its
 // column's type; two values that are one to it, as 'p' and 'P' by many collations; a key without an
 // index unique at every moment (DEFERRABLE, partial), or that may be null; one column in two roles;
-// a role that a claim changes and that is in the key, generated, NOT NULL where a claim leaves null
+// a role that a claim changes and that is in the key, generated, NOT NULL if a claim leaves null
 // or partitioned by (PostgreSQL); a version of 8 or 16 bits; an expiry too coarse for the term.
 // On PostgreSQL a missing right is errc::permission_denied before it is needed, since the refusal
 // would abort the transaction: USAGE of the schema, SELECT of the columns that it reads, UPDATE of
@@ -26,7 +26,7 @@
 // or for those whose term has passed, which is one on state and expires_at; on MySQL and MariaDB a
 // time_kind::instant in a session with daylight saving; a version of 32 bits or that may be null;
 // an expiry without milliseconds, which the engine rounds; on SQLite a primary key that may be
-// null; on PostgreSQL a row_claim that asks for what the table is partitioned by: where somebody
+// null; on PostgreSQL a row_claim that asks for what the table is partitioned by: if somebody
 // moves a row to another partition, a program that claims it at that moment is aborted (40001).
 //
 // A value is an integer, a number, text or bytes as its column is; digits as text are a number;

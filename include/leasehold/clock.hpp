@@ -23,8 +23,8 @@ struct LEASEHOLD_EXPORT local_clock {
     static time_point now() noexcept;
 };
 
-// The length of a wait, from any duration: rounded up, zero where the duration is negative, and the
-// longest that nanoseconds can count where it is longer.
+// The length of a wait, from any duration: rounded up, zero if the duration is negative, and the
+// longest that nanoseconds can count if it is longer.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, Period>& length) {
     using std::chrono::nanoseconds;

@@ -17,7 +17,7 @@
 // | failed (postgres)| wrong_transaction      | wrong_transaction | wrong_transaction | idle      |
 // | lost             | connection_lost        | connection_lost   | connection_lost   | no effect |
 //
-// Promises: no statement blocks for longer than the statement time-out, plus one second where the
+// Promises: no statement blocks for longer than the statement time-out, plus one second if the
 // client library cannot do better, even when the other side has vanished without a word; a call
 // that gave up leaves the connection `lost`. In a script of several statements each has that time.
 // A failure leaves no result undrained.
@@ -59,7 +59,7 @@ public:
     // autocommit on has to ask the server, in one round trip on MariaDB and two on MySQL.
     virtual connection_state state() noexcept = 0;
 
-    // One statement. It is prepared once per connection where the server side allows that.
+    // One statement. It is prepared once per connection if the server side allows that.
     virtual result execute(std::string_view sql, const parameters& values = {}) = 0;
 
     // Several statements separated by `;`, in order, in one round trip on servers. Stops at the
@@ -89,7 +89,7 @@ public:
     virtual void listen(std::string_view channel);
     virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);
     // The descriptor to poll(2) for reading together with others, once wait_for_notification(0) has
-    // found nothing; -1 where there is none, and only the call itself can wait.
+    // answered nullopt; -1 if there is none, and only the call itself can wait.
     virtual int notification_descriptor() const noexcept { return -1; }
 };
 

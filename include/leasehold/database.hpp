@@ -10,7 +10,7 @@
 // Promises: no call waits for a connection or an answer beyond the time-outs below. A call that has
 // a deadline of its own, or can be cancelled, waits for a connection no longer than that allows
 // (see connect_limits): in an outage it ends by its deadline, or at once when it is cancelled, and
-// one statement time-out later where a statement was under way. A connection that broke is
+// one statement time-out later if a statement was under way. A connection that broke is
 // replaced; after a failure the next attempts are spaced by a jittered back-off.
 // Nothing is held while waiting for a lock, and no operation needs a second connection but
 // try_acquire_in(), which opens one beyond the bound rather than wait for it.
@@ -48,11 +48,11 @@ struct database_settings {
     // calls wait for keys.
     int connections_max = 8;
     std::chrono::milliseconds connect_timeout{3000};  // to get one connection open; 100 ms to 1 h
-    // To get a pooled connection; 1 ms to 1 h. One that slept is asked first: where it does not
+    // To get a pooled connection; 1 ms to 1 h. One that slept is asked first: if it does not
     // answer (statement_timeout at most), replacing it takes connect_timeout more.
     std::chrono::milliseconds acquire_timeout{10000};
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
-    // session::end(). Raise it where a statement of your own in a `transaction` takes longer, and
+    // session::end(). Raise it if a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{3500};
     std::shared_ptr<leasehold::observer> observer{};  // nothing: no observer
@@ -69,7 +69,7 @@ struct database_settings {
     bool one_node_is_written_to = false;
     // PostgreSQL: true refuses each grant, run, job and heartbeat whose commit would wait for no
     // standby, because synchronous_standby_names is empty: a fail-over could undo it. The refusal
-    // is transient, as an outage is: a waiter goes on waiting, and a session ends where the refusal
+    // is transient, as an outage is: a waiter goes on waiting, and a session ends if the refusal
     // lasts longer than its ttl. A release that nobody waits for is not refused; one that hands the
     // key over is a grant. The SQL function leasehold_enqueue knows nothing of this setting. Other
     // engines: errc::unsupported at the first use.
@@ -125,7 +125,7 @@ public:
     // transaction takes (VACUUM, CREATE INDEX CONCURRENTLY), and for single ones. It has
     // statement_timeout; open another database with a longer one for a slow statement. Behind a
     // pooler PostgreSQL sees it in a transaction of its own all the same, and refuses those.
-    // Errors: of connection.hpp; outcome_is_unknown() where its answer was lost.
+    // Errors: of connection.hpp; outcome_is_unknown() if its answer was lost.
     result execute(std::string_view sql, const parameters& values = {}) const;
 
     // Connects if need be and says what is at the other end.

@@ -16,7 +16,7 @@
 // statement_timeout of one question and the time of one try more.
 //
 // The doctor looks at the first 1,000 tasks and the first 1,000 schedules by name; `not_looked_at`
-// says where there are more. Each finding about runs, schedules and queues names 20 of them, and
+// says if there are more. Each finding about runs, schedules and queues names 20 of them, and
 // the last one says how many are like it.
 //
 // Costs: some thirty statements, and on MySQL's family one for each right that it asks for; each
@@ -167,7 +167,7 @@ struct key_examination {
 
 LEASEHOLD_EXPORT key_examination examine_key(const database& db, const key& name);
 
-// The worst of them; good where there is none.
+// The worst of them; good if there is none.
 LEASEHOLD_EXPORT severity worst_of(const std::vector<finding>& findings) noexcept;
 
 }  // namespace leasehold

@@ -24,7 +24,7 @@ enum class transport {
     unknown = 0,     // a connection that somebody else has opened
     local = 1,       // within one machine
     clear = 2,       // over a network: anybody on the way can read and change it
-    unverified = 3,  // encrypted, or on MySQL's family so where the server can; nobody has checked
+    unverified = 3,  // encrypted, or on MySQL's family so if the server can; nobody has checked
                      // who answers
     verified = 4,    // encrypted, and the server has shown a certificate that was checked
 };

@@ -27,7 +27,7 @@
 
 namespace leasehold {
 
-// The errors, in words that a caller can act on.
+// The errors, by what a caller can do about them.
 enum class errc {
     invalid_argument = 1,  // a key, duration, URL or setting that can never be accepted
     connection_failed =
@@ -93,7 +93,7 @@ public:
     bool is_transient() const noexcept;
 
     // True when the connection cannot be used any more. After errc::timed_out it may be lost as
-    // well, where the driver gave up waiting: its state() says so.
+    // well, if the driver gave up waiting: its state() says so.
     bool connection_is_lost() const noexcept;
 
     // The request was sent and its answer was lost: the server may have carried it out, or not. The

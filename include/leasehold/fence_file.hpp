@@ -22,7 +22,7 @@
 //
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out if somebody else's action took longer than `patience`;
-// database_error where the file cannot be read or written, or does not hold a number.
+// database_error if the file cannot be read or written, or does not hold a number.
 #include <chrono>
 #include <filesystem>
 #include <functional>

@@ -8,7 +8,7 @@
 // Triggers on leasehold's own tables write the history: a grant's row is committed with its end,
 // whichever program makes that end, older programs as well, and nothing is sent for it. If the
 // history is off there are no triggers, and no cost. docs/guides/watching.md says what an end costs
-// more where it is on.
+// more if it is on.
 //
 // | how a grant ended | `ending`  | ended                                                        |
 // |-------------------|-----------|--------------------------------------------------------------|
@@ -76,7 +76,7 @@ struct grant_record {
     std::string key{};
     fencing_token token{};
     std::string node_info{};  // name@host:pid of the holder, for people
-    std::string metadata{};   // the holder's own words when it ended; empty: none
+    std::string metadata{};   // the holder's own text when it ended; empty: none
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
     std::int64_t permits = 0;                // of a semaphore: the number of permits it had

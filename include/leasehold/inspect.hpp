@@ -117,7 +117,7 @@ LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 // nullopt if the key was free, or held as another kind, which describe() tells.
 LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
-// Frees a key from its holder: from all its holders, where there are several, and from all that
+// Frees a key from its holder: from all its holders, if there are several, and from all that
 // have arrived at a latch, which is closed and empty then; the answer is about the oldest holder
 // and says how many there were. The holder's token becomes stale at once: its proofs, and its
 // writes under a fence, are refused; its lost() fires with its next heartbeat. Waits for a

@@ -24,7 +24,7 @@
 //
 // Promises: a token that grows with each claim of the job and never starts again. Every change of a
 // running job compares it, so that a worker that was declared dead, or paused for too long, changes
-// nothing. The job, its effects and its end are one commit where the handler uses
+// nothing. The job, its effects and its end are one commit if the handler uses
 // job::complete_in(tx).
 // Does not promise: that a handler runs once. It runs at least once; its effects elsewhere may
 // happen twice, and what it commits through complete_in(tx) does not.
@@ -83,7 +83,7 @@ enum class on_conflict {
 
 // The moment until which a job waits for those it needs.
 enum class need_until {
-    completed = 1,  // until they have completed; is cancelled where one is discarded or cancelled
+    completed = 1,  // until they have completed; is cancelled if one is discarded or cancelled
     ended = 2,      // until they have ended, however
 };
 
@@ -123,7 +123,7 @@ struct new_job {
     // UTF-8.
     std::string ordering_key{};
     retry_policy retry{};
-    // An attempt that takes longer is asked to stop, and has failed. Nothing: no limit. 1 ms to 366
+    // An attempt that takes longer is asked to stop, and has failed. No limit if unset. 1 ms to 366
     // days.
     std::optional<std::chrono::milliseconds> time_limit{};
     int rescues_max = 3;  // 1 to 10,000
@@ -157,14 +157,14 @@ struct job_info {
     std::string unique_key{};
     std::string ordering_key{};
     std::string node_info{};  // name@host:pid of the worker that has it, or had it last
-    std::string progress{};   // the handler's words
+    std::string progress{};   // the handler's text
     std::string error{};      // of the last attempt that failed, or why the job was given up
-    std::string result{};     // the handler's words, where completed
+    std::string result{};     // the handler's text, if completed
     bool is_cancel_requested = false;
     std::chrono::microseconds enqueued_ago{0};  // by the database's clock
     std::chrono::microseconds due_in{0};        // where scheduled or retryable; never negative
     std::optional<std::chrono::microseconds> running_for{};  // where running
-    std::optional<std::chrono::microseconds> ended_ago{};    // where it has ended
+    std::optional<std::chrono::microseconds> ended_ago{};    // set if it has ended
     // The jobs that it waits for, at most 100; only find_job() tells.
     std::vector<job_id> needs{};
 };

@@ -24,7 +24,7 @@
 // at once if the worker's last look told it of that job, and otherwise within some seconds. It may
 // need jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
 // The jobs it needs must have been committed, or be of the same transaction: else they count as
-// completed. While a job is needed, its row is kept for a day at least where it is discarded or
+// completed. While a job is needed, its row is kept for a day at least if it is discarded or
 // cancelled, and as long as anybody waits for it. Thousands that wait for one job go on some
 // thousand at a time.
 //

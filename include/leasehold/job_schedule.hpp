@@ -74,7 +74,7 @@ struct job_schedule_info {
     std::chrono::microseconds next_in{0};      // 0: it is due
     std::optional<schedule::instant> last{};   // the latest that has fired; nothing: none yet
     std::optional<job_id> last_job{};          // that `last` enqueued
-    std::chrono::microseconds overdue_for{0};  // 0 where it is paused
+    std::chrono::microseconds overdue_for{0};  // 0 if it is paused
 };
 
 // Makes the schedule, or changes the one of this name; if that changes its times, fire times go on

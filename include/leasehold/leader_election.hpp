@@ -155,7 +155,7 @@ public:
     leader_watch(database db, key name, leader_watch_settings settings = {});
 
     // Waits until leader() differs from what it was; the first call answers at once. False when
-    // cancelled, and at once where that was before the call. It waits for a database that does not
+    // cancelled, and at once if that was before the call. It waits for a database that does not
     // answer, and asks again.
     bool next(std::stop_token cancel = {});
     // Waits for `patience` at most; false, too, when nothing changed. Throws if the last answer was

@@ -15,8 +15,8 @@
 // | released | fired    | throws lease_lost  | not_held   | –                                   |
 //
 // An expired lease is over for the database, and nobody here has been told. Then release() says
-// `released` where nobody has held the key since, and frees it; it says not_held, and changes
-// nothing, where somebody has. A fixed term can be given back in this way when it is lost, too.
+// `released` if nobody has held the key since, and frees it; it says not_held, and changes
+// nothing, if somebody has. A fixed term can be given back in this way when it is lost, too.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then
@@ -124,9 +124,9 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or the holder of the key instead. Taking the lease where there is
-// none throws errc::busy, with the key and its holder in words. Programs to which contention is an
-// exception can write `auto mine = *closing.try_acquire();`.
+// The outcome of a try: a lease, or the holder of the key instead. Taking the lease if there is
+// none throws errc::busy, whose message names the key and its holder. Programs to which contention
+// is an exception can write `auto mine = *closing.try_acquire();`.
 class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
 public:
     explicit acquisition(lease granted) : lease_(std::move(granted)) {}

@@ -22,7 +22,7 @@ struct lock_info {
     std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
     // The time until the holder would lose it, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
-    std::string metadata{};  // the holder's own words; empty: none
+    std::string metadata{};  // the holder's own text; empty: none
     // Live waiters in its queue; for a shared mutex the writers, and the holders that upgrade. A
     // refused try counts none.
     std::int64_t waiters = 0;

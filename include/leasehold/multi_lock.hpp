@@ -94,7 +94,7 @@ private:
 };
 
 // The outcome of a try: a lease on all keys, or the holder of the first busy one. Taking the lease
-// where there is none throws errc::busy, as for an acquisition.
+// if there is none throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition {
 public:
     explicit multi_acquisition(multi_lease granted) : lease_(std::move(granted)) {}

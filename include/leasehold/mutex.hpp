@@ -36,7 +36,7 @@
 // An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
 // call beyond its time: the call ends by its deadline (after a second at least, in which a
 // connection may be opened), when it is cancelled or when its session is lost, and one statement
-// time-out later where a statement was under way, which the session then settles.
+// time-out later if a statement was under way, which the session then settles.
 // acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
 // whose waiting calls have no queue and ask again and again, have no such call.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
@@ -136,7 +136,7 @@ public:
     // before.
     // Costs, beside one statement or two in the transaction, a try on a connection of leasehold's
     // own; one more than connections_max is opened rather than waited for.
-    // Errors, none of which ends the transaction: wrong_transaction if none is open, where it is
+    // Errors, none of which ends the transaction: wrong_transaction if none is open, if it is
     // of another engine or database, and at any level of isolation but READ COMMITTED (the default
     // of MySQL and MariaDB is another), on SQLite if it has read before somebody else wrote;
     // session_lost; read_only, schema_missing and permission_denied if the transaction cannot

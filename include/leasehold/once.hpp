@@ -104,7 +104,7 @@ class LEASEHOLD_EXPORT task_run {
 public:
     task_run(task_run&&) noexcept;
     task_run& operator=(task_run&&) noexcept;
-    // Releases the lease; never throws. One statement more where a limit has to be recorded.
+    // Releases the lease; never throws. One statement more if a limit has to be recorded.
     ~task_run();
 
     // The fire time that the run is for.
@@ -115,7 +115,7 @@ public:
     // Records the result and gives the key back. Throws the database's error if it could not be
     // asked; the run then counts as unfinished.
     finish_outcome finish(const run_result& result = {});
-    // Finishes, and ends the session: with the release in one commit, as by end_with(), where that
+    // Finishes, and ends the session: with the release in one commit, as by end_with(), if that
     // can be. If it throws the session is as it was.
     finish_outcome finish_and_end(session& within, const run_result& result = {});
     // Takes part in the caller's transaction: proves the lease and records the result in it, or
@@ -129,7 +129,7 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-// The outcome of a try to start: a run, or the reason why not. Taking the run where there is none
+// The outcome of a try to start: a run, or the reason why not. Taking the run if there is none
 // throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT run_start {
 public:
@@ -162,7 +162,7 @@ public:
 
     // Goes by the tick that is current, and does not wait.
     run_start try_start();
-    // Waits first where the next tick is less than early_max away, holding no connection meanwhile.
+    // Waits first if the next tick is less than early_max away, holding no connection meanwhile.
     // A request to stop ends the wait, and the start is refused as things then stand. A request
     // made before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
@@ -173,7 +173,7 @@ private:
     std::shared_ptr<implementation> inner_;
 };
 
-// Says whether start() would be refused, without a session: one read. `none` where it would wait.
+// Says whether start() would be refused, without a session: one read. `none` if it would wait.
 LEASEHOLD_EXPORT run_outlook outlook(
     const database& db, const key& name, const schedule& when, const once_settings& settings = {}
 );

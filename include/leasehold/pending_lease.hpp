@@ -68,7 +68,7 @@ public:
     const owner_id& owner() const noexcept;
 
     // Asks the database for the outcome of the transaction, which must have ended. One read where
-    // it was committed, one statement more where it was not.
+    // it was committed, one statement more if it was not.
     std::optional<lease> confirm();
 
     class implementation;  // private: src/lock/pending_lease.hpp

@@ -126,7 +126,7 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or the answers of the servers. Taking the lease where there is
+// The outcome of a try: a lease, or the answers of the servers. Taking the lease if there is
 // none throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition {
 public:

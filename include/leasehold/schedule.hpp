@@ -14,7 +14,7 @@
 //
 // or one of @hourly, @daily, @midnight, @weekly (Sunday), @monthly, @yearly, @annually.
 //
-// Days, as Vixie cron has it: where both the day of month and the day of week are restricted,
+// Days, as Vixie cron has it: if both the day of month and the day of week are restricted,
 // either is enough; a field that begins with `*` is not a restriction, and then both must match.
 //
 // Daylight saving. Two rules, for when the zone's clock jumps:

@@ -36,7 +36,7 @@
 // RPermitExpirableSemaphore has them.
 //
 // Threads: distinct objects, safe; one semaphore object, safe.
-// Errors: invalid_argument as above, for a bad key or setting, and where the key is in use as
+// Errors: invalid_argument as above, for a bad key or setting, and if the key is in use as
 // another kind; otherwise the database's errors.
 #include <chrono>
 #include <cstdint>
@@ -55,8 +55,8 @@ struct semaphore_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
     // The key's number counts, whatever it is by now; a key that was never used begins with the
-    // constructor's. A key that nobody used for so long that the reaper forgot it (reaper.hpp: 7
-    // days) begins anew, with the number that its next user has seen last.
+    // constructor's. A key that the reaper has forgotten, because nobody used it for long
+    // (reaper.hpp: 7 days), begins anew, with the number that its next user has seen last.
     bool follows_key = false;
     // A term for each lease, 1 ms to 366 days: a holder that forgets its permits, or hangs, loses
     // them when that has passed. lost() fires first, as at the end of a session, and then the
@@ -114,7 +114,7 @@ public:
     // moment. Throws invalid_argument for another number, and if the key is in use as another kind.
     void set_permits(std::int64_t permits);
 
-    // The number of permits that nobody has, by the database; 0 where there are fewer than are in
+    // The number of permits that nobody has, by the database; 0 if there are fewer than are in
     // use. Reads a row for each holder.
     std::int64_t free_permits() const;
 

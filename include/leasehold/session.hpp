@@ -29,7 +29,7 @@
 // during suspend, minus a margin. Only force_release() does not wait for that: its holder is told
 // by the next heartbeat. An expired session is never revived.
 // Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx). Nor
-// that lost() comes first where the database's clock jumps forward (a fail-over to a server whose
+// that lost() comes first if the database's clock jumps forward (a fail-over to a server whose
 // clock is ahead, a step of its time). A jump of more than what is left of their ttl ends all
 // sessions at once: others may be granted their keys, and their holders are told by their next
 // heartbeat. verify_in(tx) refuses as ever. SQLite's clock does not jump.
@@ -111,7 +111,7 @@ public:
     // as long again for a call that begins the session meanwhile (begins_with_grant).
     void end() noexcept;
 
-    // last.release(), and end(). One commit where this mutex is all that the session has, or ever
+    // last.release(), and end(). One commit if this mutex is all that the session has, or ever
     // had, it is not recursive, and nobody waits for it. Answers, and throws, as the release does.
     // The session is ended in any case, and a caller that has entered the lease once more by then
     // is told.

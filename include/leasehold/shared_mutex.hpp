@@ -44,7 +44,7 @@
 // second problem is that of writers who are not starved; leases instead of their counters.
 //
 // Threads: distinct objects, safe; one object, safe; one lease, one thread at a time.
-// Errors: invalid_argument for a bad key or setting, and where the key is in use as another kind;
+// Errors: invalid_argument for a bad key or setting, and if the key is in use as another kind;
 // otherwise the database's errors.
 #include <chrono>
 #include <memory>

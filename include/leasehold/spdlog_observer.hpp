@@ -5,14 +5,14 @@
 //   settings.observer = std::make_shared<leasehold::spdlog_observer>(spdlog::default_logger());
 //
 // The level is level_of(event), see the table in observer.hpp, the text text_of(event). An event
-// that the logger does not log is not put into words.
+// that the logger does not log is not formatted as text.
 //
 // Promises: no exception. Does not promise: that a sink does not block; take an asynchronous logger
-// (spdlog::create_async_nb) where it may.
+// (spdlog::create_async_nb) if it may.
 //
 // Threads: as the logger's sinks; those whose names end in _mt are safe.
 #include "leasehold/export.hpp"
-// That header comes first: it says which standard is needed.
+// The header above comes first: it says which standard is needed.
 #include <spdlog/logger.h>
 
 #include <memory>

@@ -18,7 +18,7 @@
 // lease's fires when it is released, too; a session's does not when its owner ends it.
 //
 // Promises: the token is requested on the thread that makes the first of these requests, before
-// that call returns; at once where one is made already: if several are, the first in the order
+// that call returns; at once if one is made already: if several are, the first in the order
 // above. No thread of its own.
 // Does not promise: that work stops by itself; see lease.hpp.
 // Errors: std::bad_alloc from the constructor.

@@ -52,7 +52,7 @@
 // A batch loses single rows to others, never all of them because of one.
 // Does not promise: that side effects of your own columns do not wait or fail as in any UPDATE: a
 // unique value that an open transaction has just used, a foreign key you change, a trigger, a
-// constraint. On PostgreSQL, where a changed column is in a unique index, a transaction that is
+// constraint. On PostgreSQL, if a changed column is in a unique index, a transaction that is
 // just checking a foreign key to the row has it locked (nothing; busy); on MySQL and MariaDB a
 // change of what foreign keys refer to waits for their checks. Nor anything about writers that
 // change a row without adding to its version, or move it to another partition at the moment of a
@@ -66,7 +66,7 @@
 // Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction); READ
 // COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time SET
 // TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot and
-// finds fewer, keeps a lock on the row where a change is lost, and on the gap where a key is not
+// finds fewer, keeps a lock on the row if a change is lost, and on the gap if a key is not
 // there, until your transaction ends; a change of a row deleted since your snapshot is busy.
 // Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
 // innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that finds a

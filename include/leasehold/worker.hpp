@@ -60,7 +60,7 @@
 // set_limits(). It learns by a datagram on the same machine, and between machines with a
 // database_settings::bell_address (at a port of the worker's own); on PostgreSQL also by its
 // notifications, at most ten times a second for each queue and process that rings, over a
-// connection of the worker's own, where the server is not behind a pooler. Else the worker finds
+// connection of the worker's own, if the server is not behind a pooler. Else the worker finds
 // the jobs when it looks.
 //
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
@@ -157,7 +157,7 @@ struct worker_settings {
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process. 0 to 1,000.
     int prefetch = 0;
-    // The time between looks where no job was found; 10 ms to 1 h.
+    // The time between looks if no job was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};
     // Ends of several jobs travel in one statement. Off: each end travels by itself, at once.
     bool batches_ends = true;
@@ -191,7 +191,7 @@ struct worker_report {
     std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
     std::int64_t rescued = 0;
     std::int64_t abandoned = 0;     // handlers that still run
-    std::vector<left_jobs> left{};  // where it drains
+    std::vector<left_jobs> left{};  // set if it drains
 };
 
 class LEASEHOLD_EXPORT worker {

@@ -33,9 +33,9 @@
 // carry out a statement that the driver has given up: its outcome is then unknown.
 //
 // Signals: the client library sets SIGPIPE to ignored for the whole process when it is first used.
-// Where leasehold uses it first, leasehold undoes that, and its own calls raise none. A program
-// that uses Connector/C++ directly as well should ignore SIGPIPE itself, as that library relies on
-// it.
+// If leasehold uses it first, leasehold restores the old setting, and its own calls raise no
+// SIGPIPE. A program that uses Connector/C++ directly as well should ignore SIGPIPE itself, as that
+// library relies on it.
 //
 // Errors: invalid_argument for a malformed URL; connection_failed for host, port, password.
 // Threads: as database.hpp and connection.hpp say.
@@ -64,9 +64,9 @@ LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {
 // trip, for settings that would bend its statements without a sign: character sets other than
 // utf8mb4, a sql_select_limit, a timestamp that is set are errc::unsupported.
 //
-// Set autocommit by setAutoCommit() alone: the client does not hear of SQL text that sets it. If
-// the two differ, a transaction that has sent nothing yet is refused, or statements that commit one
-// by one are taken for a transaction.
+// Set autocommit by setAutoCommit() alone: the client does not notice SQL text that sets it. If the
+// two differ, a transaction that has sent nothing yet is refused, or statements that commit one by
+// one are taken for a transaction.
 LEASEHOLD_EXPORT borrowed_connection borrow(sql::Connection* handle);
 
 }  // namespace leasehold

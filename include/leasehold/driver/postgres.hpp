@@ -10,7 +10,7 @@
 // It connects to the first of several hosts (target_session_attrs=read-write) that takes writes.
 // Each has an equal part of what is left of connect_timeout: the driver passes over a host that
 // says nothing, and from then on first asks the one that took its place. It also passes over a
-// former primary, where this handle has seen the standby that was promoted: docs/clusters.md. It
+// former primary, if this handle has seen the standby that was promoted: docs/clusters.md. It
 // reads a list of several hosts when the handle first connects.
 // Looking up a host name may take longer than connect_timeout, because libpq leaves that to others
 // (addresses need none).
