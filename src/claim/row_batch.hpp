@@ -14,7 +14,7 @@ namespace leasehold {
 
 struct row_part {
     std::vector<versioned_row> rows;
-    std::vector<std::size_t> places;  // the place of each row among those given
+    std::vector<std::size_t> places;  // the index of each row among those given
     std::vector<std::size_t> keys;    // the number of each row's key
 };
 

@@ -24,7 +24,7 @@ private:
     struct sigaction before_ {};
 };
 
-// Stands around calls that may write to a server, or a reader, that has gone. The SIGPIPE that a
+// Guards calls that may write to a server, or a reader, that has closed its end. The SIGPIPE that a
 // write raises is its thread's own: the guard holds it back, and takes it away when the calls are
 // done.
 class LEASEHOLD_EXPORT broken_pipe_guard {

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The time for which the connection is kept when the last waiter has gone: the next often comes
+// The time for which the connection is kept when the last waiter has left: the next often comes
 // soon.
 constexpr std::chrono::seconds linger{5};
 // The longest wait for a bell that nobody can interrupt: the room may have to close.
@@ -383,7 +383,7 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
     }
 }
 
-// Looks often while there is something going on, or no bell to be heard; then ever more rarely.
+// Looks often while there is news, or no bell to listen to; then ever more rarely.
 void waiting_room::plan_next_look(bool is_lively) {
     if (waiters_.empty()) return;
     polling looks = seat_of(*waiters_.begin()->second).looks;

@@ -102,7 +102,8 @@ public:
 
     sought_keys& sought() noexcept { return sought_; }
 
-    // For tests: from here on nobody is told and no bell is rung or heard; only looks are left.
+    // For tests: from here on nobody is told and no bell is rung or listened to; only looks are
+    // left.
     void suppress_hints() noexcept { hints_are_suppressed_ = true; }
     // For tests: one of the two kinds of bell.
     void suppress_direct_bells() noexcept { direct_bells_are_suppressed_ = true; }

@@ -12,7 +12,7 @@ struct meaning {
 };
 
 // In ascending order, which is checked below. Numbers from 1000 are the server's and the same on
-// both where both have them ("Server Error Message Reference" of MySQL's manual, "MariaDB Error
+// both if both have them ("Server Error Message Reference" of MySQL's manual, "MariaDB Error
 // Codes"); those from 1900 to 1999 and 4000 are MariaDB's unless said otherwise; those from 2000
 // are of the client libraries. They are written out because the client libraries' headers have
 // those of one server only, and of their own version.

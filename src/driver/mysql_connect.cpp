@@ -35,8 +35,8 @@ private:
 };
 
 // 1.1, over libmariadb (tried against MySQL 9.7, and MariaDB without TLS): nothing set means plain
-// text even where the server offers TLS; sslEnforce means TLS where the server offers it, and plain
-// text where it does not; sslCA makes it check the authority, if there is TLS; sslVerify insists
+// text even if the server offers TLS; sslEnforce means TLS if the server offers it, and plain
+// text if it does not; sslCA makes it check the authority, if there is TLS; sslVerify insists
 // on TLS and checks authority and host name. So "authority checked, host name not" cannot be had in
 // a way that an attacker could not switch off.
 void set_tls(sql::ConnectOptionsMap& options, const address& to) {

@@ -7,8 +7,8 @@
 namespace leasehold::mysql {
 namespace {
 
-// The whole lists of MariaDB 10.11 and MySQL 9.7 were gone through; tests/fault/settings_test.cpp
-// has a row for each setting that can be hostile, those pinned here and those that need no pinning.
+// We went through the whole lists of MariaDB 10.11 and MySQL 9.7; tests/fault/settings_test.cpp has
+// a row for each setting that can be hostile, those pinned here and those that need no pinning.
 // DEFAULT would be the global value, which must be kept out, so each value is written out.
 //
 // completion_type: a COMMIT would begin the next transaction, in which later grants stay
@@ -19,7 +19,7 @@ namespace {
 // max_sort_length: values that differ further behind are sorted as equals
 // unique_checks, foreign_key_checks: with both off MariaDB fills an empty table under a lock on all
 //     of it, without undo
-// sql_buffer_result: where a column is made of an aggregate and user variables MariaDB answers with
+// sql_buffer_result: if a column is made of an aggregate and user variables MariaDB answers with
 //     another number
 // group_concat_max_len: a list of ids would end within one of them, which is another one then
 constexpr std::string_view pinned_on_both =
@@ -33,7 +33,7 @@ constexpr std::string_view pinned_on_both =
 // sql_if_exists: CREATE TABLE IF NOT EXISTS fails if the table exists
 constexpr std::string_view pinned_on_mariadb =
     ", check_constraint_checks = 1, max_recursive_iterations = 1000000, sql_if_exists = 0";
-// range_optimizer_max_mem_size: where it is small an UPDATE or DELETE of one primary key is a scan,
+// range_optimizer_max_mem_size: if it is small an UPDATE or DELETE of one primary key is a scan,
 //     which locks every row, and waits for those of others
 // derived_merge: without it MySQL looks through its whole catalogue for one table's columns (12 s)
 constexpr std::string_view pinned_on_mysql =

@@ -40,8 +40,8 @@ private:
     bool was_non_blocking_;
 };
 
-// The caller's own connection. Nothing of it is changed: no named statements, no settings, and
-// nothing that ends a transaction.
+// The caller's own connection. The driver leaves it as it is: no named statements, no settings, no
+// end of a transaction.
 //
 // When a statement is given up here the caller's connection is left open with a command under way
 // (PQtransactionStatus says PQTRANS_ACTIVE): the caller must close it, or read until PQgetResult

@@ -41,7 +41,7 @@ constexpr std::array sqlstate_meanings{
     sqlstate_meaning{"23", errc::constraint},
     sqlstate_meaning{"25", errc::wrong_transaction},
     sqlstate_meaning{"28", errc::connection_failed},  // password, or not allowed in at all
-    sqlstate_meaning{"2D", errc::wrong_transaction},  // COMMIT or ROLLBACK where there can be none
+    sqlstate_meaning{"2D", errc::wrong_transaction},  // COMMIT or ROLLBACK if there can be none
     sqlstate_meaning{"40", errc::transient},          // serialization failure, deadlock
     sqlstate_meaning{"44", errc::constraint},         // WITH CHECK OPTION of a view
 };

@@ -68,7 +68,7 @@ void owned_connection::note_place(const row& set, set_up_question asked) {
 }
 
 // A server reports it with each change since 14. Behind a pooler the report may be of another
-// server; there, and where the server is older, this asks for it, unless a transaction has failed.
+// server; there, and if the server is older, this asks for it, unless a transaction has failed.
 bool owned_connection::is_standby() {
     const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
     if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";

@@ -12,7 +12,7 @@
 namespace leasehold {
 namespace {
 
-// One participant of one phase, from arrival until it has passed or gone. Its row lives with the
+// One participant of one phase, from arrival until it has passed or left. Its row lives with the
 // session, and is all that others see of it.
 class visit {
 public:

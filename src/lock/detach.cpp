@@ -12,7 +12,7 @@
 namespace leasehold {
 namespace {
 
-// "leasehold1 TOKEN OWNER SESSION KEY", the session `-` where there is none; the key may have
+// "leasehold1 TOKEN OWNER SESSION KEY", the session `-` if there is none; the key may have
 // spaces of its own.
 constexpr std::string_view first_word = "leasehold1";
 constexpr std::string_view no_session = "-";

@@ -11,7 +11,7 @@ namespace leasehold {
 namespace {
 
 // For a release that answers not_held after an attempt that got no answer. That attempt released
-// the hold where the fences are still ours; if a fence moved on, somebody may have taken the key
+// the hold if the fences are still ours; if a fence moved on, somebody may have taken the key
 // before that attempt arrived.
 release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {

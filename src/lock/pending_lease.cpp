@@ -56,7 +56,7 @@ pending_lease::implementation::~implementation() {
     session_->settle_pending(granted().key, granted().owner, moved_);
 }
 
-// The release waits for a transaction that is open, and then finds what it left. So where the
+// The release waits for a transaction that is open, and then finds what it left. So if the
 // release found nothing, one more look is the last word.
 pending_lease::implementation::fate pending_lease::implementation::ask(const bounds& of_call
 ) const {

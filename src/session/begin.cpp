@@ -88,7 +88,7 @@ void session::implementation::start_late(
     if (!is_row_live || reason() == loss_reason::expired) refuse_slow_start();
 }
 
-// One thread at a time begins the session: the next one waits until this one has gone, or is done.
+// One thread at a time begins the session: the next one waits until this one gives up, or is done.
 class session::implementation::turn {
 public:
     explicit turn(implementation& of) : of_(of) {}

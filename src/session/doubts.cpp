@@ -129,7 +129,7 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     }
     std::vector<doubt> ended{over, middle};
     auto next = doubts_.erase(over, middle);
-    // The next round begins behind the doubt that ended this one: on a bad network, or where one
+    // The next round begins behind the doubt that ended this one: on a bad network, or if one
     // waits for a transaction that stays open, the last ones would never be reached.
     if (has_failed && next != doubts_.end()) ++next;
     std::rotate(doubts_.begin(), next, doubts_.end());
@@ -141,7 +141,7 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
 
 // Once the row has expired nothing can be granted to this session any more, so that one release is
 // enough. Holds that live with the session are free already; this is for grants with a fixed term,
-// which run out by themselves where the database cannot be asked now.
+// which run out by themselves if the database cannot be asked now.
 void session::implementation::release_doubts_apart(
     bool has_failed, local_clock::time_point until
 ) noexcept {

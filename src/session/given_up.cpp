@@ -3,7 +3,7 @@
 // promoted, or made after the copy that was put back. Then the hold exists again, and lives for as
 // long as the session, whose heartbeats know nothing of it.
 //
-// The session looks for such a row for a limited time: the row is alive only where the session's
+// The session looks for such a row for a limited time: the row is alive only if the session's
 // own row is, and that lives for one ttl from the last heartbeat that is in that data. So a hold
 // that was given up more than one ttl before the first heartbeat on that data is given up in it,
 // too. The limit is two ttls, since a server whose start nobody notices is looked at once in a ttl.

@@ -45,8 +45,8 @@ void require_valid(const reap_settings& settings) {
     }
 }
 
-// In this order where there is time for all: a session's row may only go when nothing that refers
-// to it is left.
+// In this order if there is time for all: a session's row may only be deleted when nothing that
+// refers to it is left.
 constexpr upkeep_task tasks[] = {
     upkeep_task::dead_locks,
     upkeep_task::dead_holders,
@@ -85,7 +85,7 @@ public:
     }
     reap_report& report() { return report_; }
 
-    // False, too, where somebody keeps the row locked: some engines refuse then, others wait.
+    // False, too, if somebody keeps the row locked: some engines refuse then, others wait.
     bool take_turn(upkeep_progress& at, std::chrono::microseconds every);
 
     // Looks at the next rows and clears those it may; `at` is moved on.

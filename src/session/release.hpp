@@ -1,6 +1,6 @@
 #pragma once
-// Ends holds in ways that leave no waiter without a key that it could have: every release goes
-// through one of these.
+// Ends holds in ways that leave no waiter without a key that it could have: every release calls one
+// of these.
 #include "database/database.hpp"
 
 namespace leasehold {

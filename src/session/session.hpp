@@ -214,7 +214,7 @@ private:
         std::vector<std::shared_ptr<grant>> asked;  // to let go
     };
 
-    // The longest time between two looks of its threads for something to do; shorter where the
+    // The longest time between two looks of its threads for something to do; shorter if the
     // margin is short.
     static constexpr std::chrono::seconds nap_max{1};
     // The longest time between two releases of a hold in doubt.
@@ -309,7 +309,7 @@ private:
     const session_settings settings_;
     session_id id_;  // the id that start() has left
     const std::string node_info_;
-    // The node_info of its row; and the name it may have, where a renaming got no answer.
+    // The node_info of its row; and the name it may have, if a renaming got no answer.
     std::string row_name_;
     std::string row_name_in_doubt_;
     std::stop_source lost_;

@@ -97,7 +97,7 @@ bool session::implementation::is_over() const {
     return has_nothing_left();
 }
 
-// A fixed term outlives its session, and is watched until its last holder has gone.
+// A fixed term outlives its session, and is watched until the last lease of it is released.
 bool session::implementation::has_nothing_left() const {
     return has_ended_ && grants_.is_empty() && under_way_ == 0;
 }
