@@ -59,7 +59,8 @@ private:
         verdict_.warnings.push_back("table " + need_.table.name + ": " + clause);
     }
 
-    // Names the first missing right: GRANT is of tables as a rule, and of columns now and then.
+    // Names the first missing right. Rights are usually granted on tables, and sometimes on
+    // columns.
     void look_at_rights() {
         if (!found_.may_be_reached) verdict_.read_denied = "the right of USAGE on its schema";
         for (const column_need& each : need_.columns) {

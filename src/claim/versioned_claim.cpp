@@ -231,7 +231,8 @@ private:
         return version.bits >= 64 ? most : (std::int64_t{1} << bits) - 1;
     }
 
-    // One more is an error, which on PostgreSQL aborts, and on SQLite no integer any more.
+    // Adding one to the greatest version would be an error, which on PostgreSQL aborts the
+    // transaction; on SQLite the result would be no integer.
     bool has_room(const known_table& known, const versioned_row& row) const {
         return row.version < version_most(known);
     }

@@ -227,7 +227,7 @@ store& database::implementation::ready_store(connection& on) {
     store& stores = store_for(on);
     if (!schema_checked_) {
         const server_environment found = stores.sessions->environment(on);
-        // Another node may have made the tables a moment ago.
+        // Another node may have made the tables a moment ago, so this node may not show them yet.
         if (found.has_several_writers) go_on_in_cluster(on);
         const std::string newer = require_schema(on, *stores.schema);
         for (const std::string& problem : {newer, found.problem()}) {

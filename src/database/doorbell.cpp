@@ -294,8 +294,8 @@ bool doorbell::ring_here(std::string_view place_and_name, const owner_id& whom) 
            ) >= 0;
 }
 
-// Nobody tells whether the datagram arrives. It comes from the address that others see here: so
-// packets leave by the network they are for.
+// True says that the datagram was sent, not that it arrives. The socket is bound to no address, so
+// that the system picks the network by the destination.
 bool doorbell::ring_far(std::string_view host_and_port, const owner_id& whom) {
     const socket_address at = internet_address(host_and_port);
     if (at.size == 0) return false;

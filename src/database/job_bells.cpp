@@ -69,7 +69,7 @@ void job_bells::ring(connection& on, store& stores, const std::string& queue) no
         if (are_all_rung || !may_ring_by_database(queue)) return;
         stores.waiters->ring(on, id_of(queue));
     } catch (const std::exception&) {
-        // Workers look by themselves.
+        // A lost ring is harmless: workers look by themselves.
     }
 }
 

@@ -68,7 +68,7 @@ std::set<std::string> open_transactions::end(const connection& inside) noexcept 
         try {
             release();
         } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-            // Out of memory: the lease ends with its session.
+            // Memory is short: the lease then ends with its session.
         }
     }
     return std::move(ended.queues);

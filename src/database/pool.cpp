@@ -153,7 +153,8 @@ std::unique_ptr<connection> pool::take_idle(
         idle_connection found;
         {
             const thread_guard guard{mutex_};
-            // The last one is for a heartbeat that the server does not let in.
+            // The last idle connection is kept for a heartbeat whose new connection the server
+            // refuses.
             const bool is_reserved = is_vital_refused_ && failures_in_a_row_ > 0;
             if (idle_.size() <= (is_reserved ? 1U : 0U)) return nullptr;
             found = std::move(idle_.back());
@@ -245,7 +246,7 @@ std::unique_ptr<connection> pool::connect_apart(
     }
 }
 
-// A server that lets nobody in may still answer who is in.
+// A server that admits no new connection may still answer on an open one.
 std::unique_ptr<connection> pool::take_reserved() {
     for (;;) {
         std::unique_ptr<connection> found;

@@ -69,7 +69,7 @@ public:
     void give_back(std::unique_ptr<connection> lent, int filling) noexcept;
     // Takes back a connection of connect_apart() that is no longer of use; it may be null.
     void retire(std::unique_ptr<connection> apart) noexcept;
-    // Connections from before are not lent again.
+    // Connections that were opened before are not lent again.
     void fill_anew() noexcept;
     int filling() const noexcept { return filling_; }
     bool is_at_home() const noexcept { return home_.is_here(); }
@@ -169,7 +169,7 @@ private:
     bool has_lost_one_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     local_clock::time_point next_attempt_ LEASEHOLD_GUARDED_BY(mutex_){};
 
-    // Each counts as lent.
+    // Each entry counts as lent.
     std::vector<std::unique_ptr<left_work>> left_ LEASEHOLD_GUARDED_BY(mutex_);
     std::unique_ptr<connection> settler_ LEASEHOLD_GUARDED_BY(mutex_);  // beyond the bound
     bool is_settling_ LEASEHOLD_GUARDED_BY(mutex_) = false;

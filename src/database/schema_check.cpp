@@ -37,7 +37,7 @@ std::optional<int> oldest_that_may_go_on(std::string_view name) {
     return version;
 }
 
-// Counts also for a half-applied one: each of its statements must let older programs go on.
+// Holds for a half-applied migration, too: each of its statements must let older programs go on.
 std::string problem_of_newer(const migration_step& step, int newest_known) {
     const auto oldest = oldest_that_may_go_on(step.name);
     if (oldest && *oldest <= newest_known) return "";

@@ -203,7 +203,7 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     if (is_new) own_connection(stop);
     waiters due;
     thread_guard guard{mutex_};
-    // A bell may have been rung before.
+    // A bell may have been rung before the connection listened.
     if (is_new && hears()) next_look_ = local_clock::now();
     const auto until = next_wake();
     if (is_listening_ || bell_.is_open()) {
@@ -272,8 +272,8 @@ void waiting_room::hear_database(milliseconds patience, waiters& rung) {
     }
 }
 
-// A waiter that does not sit here is not known here. While the room is deaf the next look is for
-// all.
+// Ignores rings for waiters of other rooms. While the room is deaf, the next look is for all
+// waiters.
 void waiting_room::hear_direct_bells(waiters& rung) {
     const auto heard = bell_.heard();
     if (heard.empty()) return;
@@ -366,7 +366,7 @@ void waiting_room::serve(connection& on, store& stores, const key& name) {
     const auto sent = local_clock::now();
     const auto passed = stores.waiters->serve(on, name);
     if (!passed.next) return;
-    // No hint, but the answer to our own request.
+    // This is no hint but the answer to our own request.
     news granted{look_status::granted, passed.next->token, std::nullopt};
     if (passed.next->hold_at_most) granted.term_end = sent + *passed.next->hold_at_most;
     of_.tell(handed_over(name, *passed.next, event_reason::found_free));

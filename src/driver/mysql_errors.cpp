@@ -186,7 +186,8 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
     if (is_proxys_loss(what.code)) {
         code = errc::connection_lost;
     } else if (code == errc::connection_failed) {
-        // The connection stands: the failed connection is to another database, or a table's.
+        // This connection still works: the error is about another connection, to another database
+        // or of a table.
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
     error_facts facts = facts_of(what);

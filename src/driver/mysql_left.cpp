@@ -38,9 +38,9 @@ public:
     }
 
 private:
-    // Numbers begin anew with the server, and come to strangers: a server that runs for a shorter
-    // time than our connection was made is not the server that had it. Our connection has been at
-    // its statement, or has waited for us, for longer than it was given up. An account sees its own
+    // Connection numbers begin anew when the server starts, so ours may belong to another client.
+    // If the server started after our connection was made, our connection has ended. Ours has been
+    // in its present state for at least the time since it was given up. An account sees its own
     // connections.
     bool is_there(connection& by) const {
         constexpr std::size_t number_column = 0, age_column = 5;

@@ -244,7 +244,7 @@ void read_file(draft& into) {
     const auto fill = [](std::string& place, std::string& from) {
         if (place.empty()) place = std::move(from);
     };
-    // A URL that names the one way to the server does not mean the other.
+    // If the URL names a host or a socket, the file supplies neither.
     const bool says_where = !into.known.host.empty() || !into.known.socket.empty();
     if (!says_where) {
         into.known.host = std::move(file.known.host);

@@ -28,7 +28,8 @@ std::string path_of(const std::string& driver) {
                 "program is; mount it"
         );
     }
-    // A caller that gives this program another name may have put anything beside that.
+    // With raised rights a caller could start this program by a link, and put a library of its own
+    // beside that.
     if (getauxval(AT_SECURE) != 0) {
         throw error(
             errc::unsupported,
@@ -51,7 +52,8 @@ std::string path_of(const std::string& driver) {
 }
 
 opener load(const std::string& driver) {
-    // Its names are nobody else's. Bound when they are called: most of them never are.
+    // RTLD_LOCAL keeps its names from other libraries; RTLD_LAZY binds functions at their first
+    // call, since most are never called.
     void* const module = dlopen(path_of(driver).c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!module) refuse(driver);
     const auto* const found = static_cast<const opener*>(dlsym(module, "leasehold_driver"));

@@ -115,8 +115,8 @@ transport transport_of(const PGconn* handle) {
 
 namespace {
 
-// After a refusal by a standby the hosts behind one are asked first. The last one is let in, to be
-// read.
+// Once a standby has refused a write, a standby is passed over if there are hosts behind it. The
+// last host may be a standby, for reading.
 std::optional<error> failure_at_set_up(
     owned_connection& on, handle_memory& known, local_clock::time_point until, bool has_others
 ) {

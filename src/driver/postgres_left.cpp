@@ -19,7 +19,8 @@ public:
         return local_clock::time_point::max();
     }
 
-    // The number of a process comes back for a stranger, which has begun since.
+    // The system may give the number of the process to another server process, which has begun
+    // since: so this compares the start.
     bool has_ended(connection& by) override {
         const std::string sql =
             "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it WHERE " +

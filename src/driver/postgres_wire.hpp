@@ -49,8 +49,8 @@ struct reply {
     const PGresult* failure() const noexcept;
 };
 
-// False when the deadline passed, or it was stopped, first. A socket that is no more counts as
-// ready: libpq says more.
+// False when the deadline passed, or a stop was requested, first. A closed socket counts as ready:
+// libpq then reports the error.
 bool wait_for_socket(
     int socket, short events, local_clock::time_point until, const std::stop_token& stop = {}
 ) noexcept;

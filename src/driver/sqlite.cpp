@@ -185,8 +185,7 @@ public:
             if (!written_at_) {
                 if (!watch_->wait(until)) return std::nullopt;
                 written_at_ = local_clock::now();
-                // It stays set here: the beginning of the next commit may be among the written
-                // data.
+                // `written_at_` stays set here: the next commit may have begun to write already.
                 if (sees_commit()) return notification{channel_, ""};
             }
             const auto now = local_clock::now();
@@ -385,7 +384,7 @@ private:
             answer.rows.push_back(std::move(found));
         }
         if (code != SQLITE_DONE) {
-            // Before the reset, which clears the connection's error.
+            // Read before the reset, which clears the connection's error.
             try {
                 fail();
             } catch (...) {
@@ -396,8 +395,8 @@ private:
         }
         sqlite3_reset(statement);
         sqlite3_clear_bindings(statement);
-        // The total has the changes of triggers; the other stays until a statement changes
-        // something.
+        // sqlite3_total_changes() counts the changes of triggers, too; sqlite3_changes() keeps its
+        // value until a statement changes something.
         const bool has_changed = sqlite3_total_changes(handle_) != changes_before;
         answer.affected_rows = has_changed ? sqlite3_changes(handle_) : 0;
         return answer;

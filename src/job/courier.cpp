@@ -131,7 +131,7 @@ courier::queue_state* courier::next_promising() noexcept {
 }
 
 void courier::note_doubt(queue_state& queue) {
-    // A statement that its client gave up may go on in the server, but not as long as this.
+    // A statement that its client gave up may go on in the server, but for less than this time.
     queue.in_doubt_until =
         local_clock::now() + 2 * session_->database().settings().statement_timeout + seconds{5};
 }
@@ -155,7 +155,7 @@ courier::parcel courier::exchange(
     queue_state* const from = wanted > 0 ? next_promising() : nullptr;
     const std::vector<std::size_t> own = from ? places[from->name] : std::vector<std::size_t>{};
     if (from) places.erase(from->name);
-    // The claim comes last, so that no failure loses its jobs.
+    // The claim is sent last, so that a failure of another statement does not lose its jobs.
     for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
     if (from) {
         back.queue = from->name;
@@ -315,7 +315,7 @@ std::vector<left_jobs> courier::count_left() {
 
 local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
-    // Until then others may enqueue without knowing our bell.
+    // Until `known_everywhere_at_` others may enqueue without knowing our bell.
     if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
     // Only a sweep finds what was committed without a ring.
     if (settings_.poll_every > turn_every && now >= next_sweep_of_all_) {

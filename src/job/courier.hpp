@@ -60,7 +60,7 @@ public:
     // Other jobs still wait for ended jobs of ours: look() frees them.
     bool is_unsettled() const noexcept { return some_are_needed_ && !unsettled_.empty(); }
     bool has_promising_queue() const noexcept;
-    // A claim may have been made that is not known here yet.
+    // True if an unanswered claim may have been made.
     bool is_in_doubt() const noexcept;
 
     // Other jobs may wait for ended jobs of ours: the next look finds that out.

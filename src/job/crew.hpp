@@ -171,7 +171,8 @@ private:
     mutable thread_mutex mutex_;
     std::condition_variable_any has_work_, has_news_;
     std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);
-    // By claim: a handler may go on after its job's end, when the job has begun again here.
+    // By claim, not by job: a handler may still run after its job's end, when the job has begun
+    // again here.
     std::map<std::pair<job_id, std::int64_t>, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};

@@ -81,7 +81,7 @@ settled settle(connection& on, store& stores, const std::vector<job_need_over>& 
         const std::string why =
             "it needs job " + std::to_string(what.needs) + ", which was " + name_of(became);
         const auto outcome = stores.job_needs->note_reason(on, what.job, why);
-        // The job waits on; a later pass gives it up.
+        // The job keeps waiting; a later pass gives it up.
         if (outcome == job_need_store::note_outcome::locked) continue;
         done.push_back(each);
         if (outcome == job_need_store::note_outcome::gone) continue;

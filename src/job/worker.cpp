@@ -154,7 +154,8 @@ private:
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
-    // Since the last end. While it is false, an idle worker that drains looks at once.
+    // True if a look has come after the last end. While it is false, an idle worker that drains
+    // looks at once.
     bool has_looked_ = false;
     bool was_rung_ = false;  // and no claim since
     bool was_rung_since_look_ = false;
@@ -164,8 +165,8 @@ private:
     friend class implementation;
 };
 
-// Waits after a failure that may pass, a little longer each time, or until the session ends. A
-// server that takes no changes, as in a fail-over, may pass for a session that has begun.
+// Waits after a failure that may pass, a little longer each time, or until the session ends. If the
+// session has begun, this also waits for a server that takes no changes, such as in a fail-over.
 template <class Try>
 void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
     try {

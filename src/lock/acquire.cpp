@@ -166,8 +166,9 @@ private:
         return ask_on_pool(within().database(), of_call, *request_);
     }
 
-    // The first act of a session that has not begun: a grant begins it, and a refusal does without.
-    // A fixed term would outlive a session whose beginning is in doubt.
+    // The first request of a session that has not begun: a grant begins the session, a refusal does
+    // not. A grant with a fixed term does not begin it: it would outlive a session whose beginning
+    // is in doubt.
     std::optional<acquire_result> first_act(const bounds& of_call) {
         if (within().has_begun()) return std::nullopt;
         if (!what_.hold_at_most) {

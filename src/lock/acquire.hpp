@@ -31,7 +31,7 @@ struct way_to_grant {
 };
 
 void tell_granted(session::implementation& within, const grant& what, const way_to_grant& way);
-// A call that could have waited for longer, or was cancelled, has not been granted it.
+// Tells that a call has waited in vain: its time ended, or it was cancelled.
 void tell_in_vain(session::implementation& within, const key& what, const wait_limit& limit);
 
 // Makes a grant of the database one that the session watches. `term_end`: the time until which a

@@ -76,7 +76,7 @@ seeker::~seeker() {
     if (announced_) withdraw();
 }
 
-// A try that was announced, or that makes more of a hold, has the owner id of that row.
+// A try that was announced, or that upgrades a hold, has the owner id of that row.
 owner_id seeker::owner_of_next_try() const {
     if (wish_.instead_of) return wish_.instead_of->what().owner;
     return announced_ ? *announced_ : owner_id::random();
@@ -102,7 +102,8 @@ holder_result seeker::ask(const bounds& of_call) {
 }
 
 // The remembered facts about the key may be old: too few permits for the wish, or another number
-// than the key has. A process that changes the number again each time has got on.
+// than the key has. If the number differs each time, other processes have changed it in between:
+// the answer is busy then.
 holder_result seeker::ask_following(const bounds& of_call) {
     constexpr int asked_max = 8;
     if (wish_.permits > wish_.capacity) {

@@ -30,7 +30,7 @@ struct hold_wish {
     std::optional<std::chrono::microseconds> hold_at_most{};
 };
 
-// Refuses a request that can never be granted as things stand: the key is used otherwise.
+// Refuses a request that cannot be granted while the key is in use in another way.
 [[noreturn]] void refuse_other_use(const hold_wish& wished, const holder_result& answer);
 
 // Refuses a request for more permits than there are.
@@ -80,7 +80,7 @@ private:
     const session::implementation::under_way seeking_;
     hold_wish wish_;  // its capacity follows the key
     bounds of_call_;
-    // Belongs to the try that is made just now.
+    // These belong to the try that is under way.
     owner_id owner_;
     holder_result answer_;
     std::shared_ptr<grant> granted_;

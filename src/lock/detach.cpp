@@ -55,8 +55,8 @@ void require_detachable(const lease& held) {
     );
 }
 
-// The row would be left as it is, and the value would be as good as before for everybody that has
-// it.
+// Refuses the session that the hold was detached in: the row would stay as it is, so that everybody
+// who has the value could still adopt the hold.
 void require_from_elsewhere(const session::implementation& within, const detached_lease& what) {
     if (what.session != within.id()) return;
     throw error(
@@ -112,7 +112,7 @@ detached_lease detached_lease::from_text(std::string_view text) {
 detached_lease detach(lease&& held) {
     require_detachable(held);
     auto& inside = *held.inner();
-    // Keeps the session from being detached meanwhile, with this hold in it.
+    // Keeps the session, with this hold in it, from being detached meanwhile.
     const session::implementation::under_way leaving{inside.within()};
     require_detachable(held);
     const hold what = inside.what();
@@ -178,7 +178,8 @@ std::optional<lease> adopt_into(
                 within.found_ended();
             }
             auto granted = std::make_shared<grant>(wanted.hold, std::nullopt);
-            // Asks, with a heartbeat at once: requests to let go stay with a hold that moves.
+            // Makes a heartbeat look for notices at once: a request to let go stays with a hold
+            // that moves.
             constexpr std::int64_t not_known = -1;
             if (!within.watch_alone(granted, not_known)) return std::nullopt;
             if (!is_there_still(within, wanted, *granted)) return std::nullopt;

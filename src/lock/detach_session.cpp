@@ -174,7 +174,7 @@ std::optional<adopted_session> adopt(
         if (each.term_left) {
             granted->set_limit(limit_from(*inner, local_clock::now(), *each.term_left));
         }
-        // Asks, with a heartbeat at once.
+        // Makes a heartbeat look for notices at once.
         constexpr std::int64_t not_known = -1;
         inner->watch(granted, not_known);
         tell_granted(*inner, *granted, {event_reason::adopted, began});

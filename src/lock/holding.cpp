@@ -122,7 +122,7 @@ release_outcome holding::release_all(
         return of_call.is_parting ? session_->may_part_again(of_call) : !of_call.have_passed();
     };
     const auto send_once = [&](int attempt) {
-        // A failed attempt may have released some of several, whatever it failed of.
+        // A failed attempt may have released some of several holds, whatever the failure was.
         const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
         const auto outcome = send();
         if (outcome != release_outcome::not_held || !is_in_doubt) return outcome;
@@ -136,7 +136,7 @@ release_outcome holding::release_all(
         for (const hold& each : all) tell_end(each, outcome);
         return outcome;
     } catch (const error&) {
-        // Nobody has the lease any more that could release it again.
+        // No owner is left that could release it again.
         for (const hold& each : all) session_->settle_later(each.key, each.owner, each.kind);
         if (is_unknown) return release_outcome::unknown;
         throw;
@@ -157,7 +157,7 @@ void holding::tell_end(const hold& what, release_outcome outcome) const {
         case release_outcome::unknown:
             break;
     }
-    // The hold is not ours any more, and nobody asks again since when.
+    // The hold is no longer ours, and it stays unknown since when.
     tell(event_kind::outcome_unknown, event_reason::none);
     tell(event_kind::doubt_settled, event_reason::given_up);
 }

@@ -107,7 +107,8 @@ private:
     }
 
     const std::shared_ptr<session::implementation> session_;
-    // This outlives the lease, whose destructor still has to be told of.
+    // Declared before the lease, and so destroyed after it: it still tells of the end by the
+    // lease's destructor.
     std::optional<std::stop_callback<std::function<void()>>> telling_;
     leasehold::lease lease_;
 };
@@ -206,7 +207,7 @@ const key& leader_election::key() const noexcept {
     return inner_->key();
 }
 
-// If detach() refuses, it leads on.
+// If detach() refuses, the leader stays in office.
 detached_lease detach(leadership&& leading) {
     detached_lease given_up = detach(std::move(leading.lease()));
     const leadership spent = std::move(leading);

@@ -165,8 +165,8 @@ release_outcome lease::implementation::give_back_lost() {
     return release_outcome::not_held;
 }
 
-// Releases one level of several. Not asked again when the answer is lost, because taking two levels
-// off is not harmless; the last level then frees the row whatever its count.
+// Releases one level of several. Not sent again when the answer is lost, because that could release
+// two levels; the last level then frees the row whatever its count.
 release_outcome lease::implementation::release_level(const bounds& of_call) {
     try {
         return session_->database().use(of_call, [&](connection& on, store& stores) {

@@ -25,7 +25,7 @@ public:
     release_outcome give_back(bool is_parting) override;
     std::stop_token revoke_requested() const noexcept { return first_->revoke_requested(); }
 
-    // For handing the hold over.
+    // The number of levels, for detach().
     int levels() const;
     session::implementation& within() const noexcept { return *session_; }
 
@@ -45,7 +45,7 @@ private:
     release_outcome release_last(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
     bool release_with_row(const bounds& of_call);
 
-    // Every level is told when the grant is lost, and this one alone when it is released.
+    // Tells every level when the grant is lost, and this one alone when it is released.
     std::stop_callback<forward_stop> chain_;
 };
 

@@ -17,8 +17,8 @@
 namespace leasehold {
 namespace {
 
-// Somebody may lock the row for a moment: as long as a statement takes on a server that has much
-// else to do.
+// The longest time that a mere lock of the row lasts: as long as a statement takes on a busy
+// server.
 constexpr std::chrono::seconds moves_last{2};
 
 void require_part(session::implementation& within, connection& inside) {
@@ -154,7 +154,7 @@ std::optional<pending_lease> try_once_in(
         });
     });
     if (!outcome.granted) return std::nullopt;
-    // Nobody has a lease of it: the session watches it when it is confirmed.
+    // There is no lease of it yet: the session watches the grant once it is confirmed.
     within->forget(*outcome.granted);
     const hold held = outcome.granted->what();
     auto made = std::make_unique<pending_lease::implementation>(

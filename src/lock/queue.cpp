@@ -47,7 +47,7 @@ queued_call::~queued_call() {
     if (has_left_) within_.gave_up(request_.key, request_.owner);
 }
 
-// A request by this owner that failed may have been carried out.
+// Notes that a request by this owner that failed may have been carried out.
 template <class Use>
 auto queued_call::ask(const bounds& until, Use&& with) {
     try {

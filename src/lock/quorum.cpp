@@ -105,10 +105,11 @@ void quorum_member::work(const std::stop_token& stop) {
         try {
             next(*this);
         } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-            // No answer: the caller that waits for one counts it as a failure of this server.
+            // The task gives no answer: its caller counts that as a failure of this server.
         }
     }
-    // Releases the grants there, at once: the tasks find nothing left to do.
+    // Ends the session, which releases the grants on this server at once: the remaining tasks have
+    // nothing to release.
     session_.reset();
     std::deque<task> given_up;
     const thread_guard guard{mutex_};

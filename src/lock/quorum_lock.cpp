@@ -132,7 +132,7 @@ public:
                     try {
                         is_held = each->verify();
                     } catch (const std::exception&) {
-                        // Not known, and so not counted.
+                        // Unknown, and so counted as not held.
                     }
                     round->answer(at, is_held);
                 });
@@ -272,7 +272,7 @@ quorum_acquisition quorum_lock::try_acquire() {
     if (count.granted >= servers_->needed()) {
         quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
         if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
-        // Its validity is over already: it is released here.
+        // Its validity is over already: the return releases it.
         return {std::nullopt, std::move(count), name_};
     }
     release_all(*servers_, held);

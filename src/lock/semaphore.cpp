@@ -37,7 +37,7 @@ public:
         return sought(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
     }
 
-    // Each time that neither works, somebody else has got on with this key.
+    // Each time that neither works, somebody else has changed the key in between.
     void set_permits(std::int64_t permits) {
         constexpr int tries_max = 8;
         require_possible(permits);
@@ -115,7 +115,7 @@ private:
         return seek(each);
     }
 
-    // Asked again when the answer is lost: it sets a number.
+    // Sent again when the answer is lost: it sets a number, so that repeating is harmless.
     bool resize(std::int64_t permits) {
         const bounds of_call = session_->one_request();
         const auto send = [&](int) {

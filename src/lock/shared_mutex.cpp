@@ -56,7 +56,7 @@ private:
     }
 
 public:
-    // Asked again when the answer is lost: it sets a mode, and does not count.
+    // Sent again when the answer is lost: it sets a mode, so that repeating is harmless.
     void downgrade(lease& from) {
         const std::shared_ptr<grant> held = hold_of(from);
         const session::implementation::under_way sending{*session_};

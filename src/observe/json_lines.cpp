@@ -93,7 +93,7 @@ private:
         return true;
     }
 
-    // False: the sink takes no more just now.
+    // False if the sink takes no more at present.
     bool put_back(const std::string& lines, std::size_t taken) {
         const thread_guard guard{mutex_};
         is_writing_ = false;

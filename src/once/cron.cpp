@@ -210,7 +210,7 @@ cron_expression::cron_expression(std::string_view text) {
     });
     either_day_is_enough_ = !parts[2].starts_with('*') && !parts[4].starts_with('*');
     if (either_day_is_enough_) return;
-    // Every day of the calendar falls on every day of the week some time, 29 February too.
+    // Every day of the calendar falls on each day of the week at some time, 29 February, too.
     constexpr std::array<unsigned, 13> longest{0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     for (unsigned month = 1; month <= 12; ++month) {
         for (unsigned day = 1; months_[month] && day <= longest[month]; ++day) {

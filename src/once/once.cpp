@@ -63,7 +63,7 @@ event_reason reason_of(start_refusal why) noexcept {
     return event_reason::none;
 }
 
-// A schedule that this host does not understand, as it lacks the zone, is left aside.
+// Skips a schedule that this host cannot read, such as one whose zone it lacks.
 run_info with_fire_times(const run_look& seen) {
     run_info run = seen.last.value();
     if (run.schedule_text.empty()) return run;
@@ -188,7 +188,7 @@ public:
 private:
     leasehold::database::implementation& database() const noexcept { return session_->database(); }
 
-    // Goes by our own clock: a user that freed the run by force before that has the word.
+    // Compares our own clock. A run that a user freed by force before is not over its limit.
     bool is_over_its_limit() const noexcept {
         const loss_reason why = lease_.why_lost();
         const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
@@ -336,7 +336,8 @@ private:
     }
 
     // Between looking and holding the key somebody may have run the tick, or started to: then the
-    // claim is refused, and another look says why. Each time somebody has got on.
+    // claim is refused, and another look says why. Each attempt that fails means that another host
+    // has made progress.
     run_start start_from(run_look seen) {
         constexpr int attempts_max = 3;
         for (int attempt = 1;; ++attempt) {

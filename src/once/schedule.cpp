@@ -139,7 +139,7 @@ public:
     }
 
 private:
-    // Zones are at most so far from UTC, and a jump is at most a day.
+    // More than any zone's distance from UTC, and than any jump, which is at most a day.
     static constexpr std::chrono::hours far{26};
 
     // The first instant at which the clock showed `wall` or, if it never did, jumped over it.

@@ -68,8 +68,8 @@ void session::implementation::start(const bounds& of_call) {
     if (!machine_->is_live()) refuse_slow_start();
 }
 
-// Others know its id by now. So its row may exist after a failure, and an insert that comes with a
-// grant would fail for ever.
+// Makes the row by itself, because others know the id by now: its row may exist after a failure,
+// and then an insert that comes with a grant would fail for ever.
 void session::implementation::start_late(
     const bounds& of_call, std::optional<local_clock::time_point> in_doubt_since
 ) {
@@ -174,8 +174,8 @@ std::optional<fencing_token> session::implementation::begin_with(
         if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);
         throw;
     } catch (...) {
-        // The commit may have come before this: memory was short for its answer. The caller does
-        // not hear of the grant.
+        // The request may have been committed before memory ran out for its answer. The caller does
+        // not learn of the grant, so the session releases it.
         begin_in_doubt(of_call, sent);
         settle_later(wanted.key, wanted.owner);
         throw;
@@ -193,7 +193,7 @@ void session::implementation::begin_in_doubt(const bounds& of_call, local_clock:
     try {
         start_late(of_call, since);
     } catch (const error&) {
-        // In doubt as well, or lost: the first request says more.
+        // This is in doubt as well, or lost: the first request's error says more.
     }
 }
 

@@ -88,7 +88,8 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
     const std::string taken_as = made->node_info_ + " (adopted " + drawn_word() + ")";
     const auto sent = made->take_row(made->one_request(), detached_as, taken_as);
     if (!sent) return nullptr;
-    // Its first process may have detached single leases, or given up some that come back.
+    // The first process may have detached single leases, or given up holds that a fail-over brings
+    // back.
     made->keep_row();
     made->note_begun(*sent);
     return made;
@@ -116,7 +117,7 @@ session::implementation::detached session::implementation::detach() {
     }
     detached made{node_info_ + " (detached " + drawn_word() + ")", {}};
     auto sent = take_row(one_request(), row_name_, made.as);
-    // A former try that got no answer may have renamed the row.
+    // An earlier try that got no answer may have renamed the row.
     if (!sent && !row_name_in_doubt_.empty()) {
         sent = take_row(one_request(), row_name_in_doubt_, made.as);
     }

@@ -94,7 +94,8 @@ void session::implementation::settle_doubts() {
     std::vector<doubt> doubts = due_doubts(now);
     std::size_t asked = 0;
     bool has_failed = false;
-    // For one statement, and for all together; otherwise the next heartbeat would be late.
+    // The limit for one statement, and for all together; otherwise the next heartbeat would be
+    // late.
     const auto patience = settings_.heartbeat_every / 2;
     try {
         for (doubt& each : doubts) {
@@ -133,7 +134,7 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     // waits for a transaction that stays open, the last ones would never be reached.
     if (has_failed && next != doubts_.end()) ++next;
     std::rotate(doubts_.begin(), next, doubts_.end());
-    // Doubts do not wait for a heartbeat that may be hours away.
+    // The next heartbeat may be hours away: doubts do not wait for it.
     const auto soon = local_clock::now() + doubt_interval;
     for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
     return ended;

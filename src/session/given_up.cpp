@@ -80,7 +80,7 @@ void session::implementation::look_for_what_came_back() {
         database().connections().retire(std::move(own_connection_));
         database().tell({event_kind::warning, "", 0, failure.what()});
     }
-    // The rest, or those that failed, come after the next heartbeat.
+    // The remaining holds, and those that failed, are looked for after the next heartbeat.
 }
 
 std::optional<std::vector<given_up>> session::implementation::those_that_came_back(

@@ -30,7 +30,8 @@ struct given_up {
 
 class given_up_list {
 public:
-    // About 10 MB of memory; 1,000 releases a second at a ttl of half a minute reach it.
+    // The most entries: about 10 MB of memory. 1,000 releases a second at a ttl of half a minute
+    // reach it.
     static constexpr std::size_t remembered_max = 65'536;
 
     struct batch {

@@ -27,12 +27,12 @@ public:
     const hold& what() const noexcept { return what_; }
     // The time for which this process has had it.
     local_clock::duration age() const noexcept { return local_clock::now() - since_; }
-    // Set where held for a fixed term; otherwise the session's deadline is this grant's.
+    // Set if held for a fixed term; otherwise the session's deadline is this grant's.
     std::optional<local_clock::time_point> term_end() const noexcept {
         if (!has_term_) return std::nullopt;
         return at(term_end_);
     }
-    // Only its session calls this, which keeps its grants in this order.
+    // Only the session calls this, because it keeps its grants in the order of their ends.
     void set_term_end(local_clock::time_point end) noexcept {
         term_end_ = end.time_since_epoch().count();
     }
@@ -77,7 +77,7 @@ public:
         tell_lost();
         return true;
     }
-    // The two halves of lose(), for a caller that gives up a lock in between.
+    // The two halves of lose(), for a caller that unlocks a mutex in between.
     bool mark_lost(loss_reason why) noexcept {
         auto expected = loss_reason::none;
         return reason_.compare_exchange_strong(expected, why);
@@ -125,7 +125,7 @@ private:
     std::atomic<std::int64_t> permits_{1};
 };
 
-// Both enumerations have the same numbers for the same. Nobody is told of other_process.
+// Both enumerations have the same numbers for the same reasons. Nobody is told of other_process.
 inline event_reason reason_of(loss_reason why) noexcept {
     return static_cast<event_reason>(why);
 }

@@ -77,7 +77,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         const thread_guard guard{mutex_};
         is_live = machine_->is_live();
         next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
-        // Not before everybody was told: it lets others have the keys at once.
+        // The good-bye lets others have the keys at once, so it waits until all holders were told.
         may_say_goodbye = !is_live && !has_ended_ && !takes_row_along_ && tellers_ == 0;
     }
     if (is_live && local_clock::now() >= next.until) {
@@ -107,7 +107,8 @@ connection& session::implementation::own_connection(milliseconds patience) {
         own_connection_ =
             database().connections().connect_apart(patience, ending_.get_token(), is_vital);
         if (std::exchange(has_had_one_, true)) {
-            // Nobody says what happened to the server meanwhile, or which server this is.
+            // The new connection may lead to another server, and notices may have been missed
+            // meanwhile.
             must_look_from_start_ = true;
             must_look_for_cluster_ = true;
             is_in_cluster_ = false;
@@ -218,8 +219,8 @@ void session::implementation::tell_gap(local_clock::duration gap) {
 }
 
 void session::implementation::tell_news(const news& told) {
-    // This comes after the renewal, since a callback may take its time. The grants are watched
-    // until now: a renewal that hangs must not keep a holder from being told at the deadline, or by
+    // This comes after the renewal, since a callback may take long. The grants are watched until
+    // now: a renewal that hangs must not keep a holder from being told at the deadline, or by
     // end().
     for (const auto& [each, why] : told.gone) {
         const hold& what = each->what();

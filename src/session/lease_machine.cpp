@@ -115,7 +115,8 @@ void lease_machine::ended_by_server(instant answered) {
 
 void lease_machine::failed(instant now) {
     tick(now);
-    // Several tries fit into what is left, and a dead server is not hammered.
+    // Short enough for several tries in the time that is left, and long enough to spare a server
+    // that is down.
     const auto pause =
         std::clamp<milliseconds>(heartbeat_every_ / 8, milliseconds{20}, milliseconds{1000});
     next_heartbeat_ = now + pause;

@@ -130,8 +130,7 @@ std::chrono::microseconds clean_up::retention_of(upkeep_task task) const {
     return task == upkeep_task::idle_locks ? settings_.lock_retention : std::chrono::seconds{0};
 }
 
-// Halves the rows for each turn that ended without a step, as one does that takes longer than it
-// may.
+// Halves the rows for each turn that ended without a step, because the step took too long.
 int clean_up::rows_for(const upkeep_progress& at) const {
     constexpr int rows_min = 10;
     constexpr std::int64_t halvings_max = 16;
@@ -280,8 +279,9 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
     }
 }
 
-// A pass that is under way has begun before; the next one has not. A session that is disturbed
-// takes the turn again: the work of others in the meantime counts.
+// A pass that is under way began before this call, so this waits for the end of the next one. If
+// another session takes the turn meanwhile this takes it again, and the other session's work
+// counts.
 void clean_up::finish(upkeep_task task) {
     std::optional<std::int64_t> wanted;
     const std::int64_t left_before = report_.rows_left;

@@ -80,7 +80,7 @@ release_outcome release_owner(
     lock_kind kind
 ) {
     if (kind != lock_kind::mutex) return stores.holders->release_owner(on, name, owner);
-    // The waiter first: from here on it cannot become a holder.
+    // The waiter leaves first: from here on it cannot become a holder.
     stores.waiters->leave(on, name, owner, std::nullopt);
     const auto outcome = stores.holds->release_owner(on, name, owner);
     if (outcome != release_outcome::not_held) serve_quietly(within, on, stores, name);

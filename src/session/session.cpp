@@ -55,7 +55,7 @@ session::implementation::~implementation() {
     end();
     stop_and_join(heartbeat_thread_);
     stop_and_join(watch_thread_);
-    // One of the threads may have given up the last reference itself; it then touches nothing any
+    // One of the threads may have given up the last reference itself; then it uses no member any
     // more.
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
@@ -221,7 +221,7 @@ bool session::implementation::is_ending_with(const grant& last) {
     machine_->tick(local_clock::now());
     const bool is_all = grants_.is_only(last) && given_up_.all().empty();
     const bool is_quiet = !was_ever_in_doubt_ && under_way_ == 0 && tellers_ == 0 && !has_ended_;
-    // A hold that another thread may enter once more meanwhile is released apart.
+    // A recursive hold, which another thread may enter once more meanwhile, is released by itself.
     const bool is_simple =
         last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
     if (!is_all || !is_quiet || !is_simple || !machine_->is_live()) return false;
@@ -283,8 +283,8 @@ bool session::implementation::end_in_database(
     }
 }
 
-// A server that refuses does so at once, and may have come back since: it is asked, but once.
-// Requests that succeed may take their time.
+// A server that refuses does so at once, and may have come back since: one more request is sent,
+// but only one. Requests that succeed may take their time.
 bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time_point until)
     const noexcept {
     if (has_failed && local_clock::now() >= until) return false;
@@ -301,7 +301,8 @@ bool session::implementation::release_all(
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
         if (database().open_transactions().has({what.owner, false})) {
-            // The key is free when that has ended: the row of this session says so.
+            // The key is free when that transaction has ended, because the row of this session says
+            // so.
             all_free = false;
             continue;
         }
@@ -364,7 +365,8 @@ void session::implementation::end() noexcept {
         held = grants_.take_live(why);
         is_over = has_nothing_left();
     }
-    // First, since the heartbeat that is waited for below may hang until long after the deadline.
+    // Tells them first, since the heartbeat that is waited for below may hang until long after the
+    // deadline.
     tell(held, !was_live, why);
     over_.request_stop();
     const auto began = local_clock::now();
@@ -396,7 +398,7 @@ void session::implementation::end() noexcept {
     if (is_over) stop_and_join(watch_thread_);
 }
 
-// In an outage the calls do not insist either; those that remain go on without their session.
+// In an outage this does not wait for long either; calls that remain go on without their session.
 void session::implementation::see_off_calls() noexcept {
     if (!is_at_home()) return;
     database().unattended().await_none(this, parting().deadline);

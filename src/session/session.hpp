@@ -46,7 +46,7 @@ public:
         const session_id& id,
         const std::string& detached_as
     );
-    // Starts the threads; once, when somebody holds the session and it has begun.
+    // Starts the threads. Called once, when a shared_ptr holds the session and it has begun.
     void launch();
     ~implementation();
     implementation(const implementation&) = delete;
@@ -108,8 +108,8 @@ public:
     // For a caller that gave up its hold because it saw that the session was not live.
     [[noreturn]] void refuse_lost() const;
     // The database has answered that the session has ended: it is lost from here on, and everybody
-    // told, whenever the next heartbeat may be. Throws session_lost. As with every telling, the
-    // caller must not have a connection that a callback might want.
+    // told, whenever the next heartbeat may be. Throws session_lost. It runs callbacks: the caller
+    // must not hold a connection that a callback might need.
     [[noreturn]] void found_ended();
 
     // Bounds for a call of this session with a deadline of its own: a second at least, in which a
@@ -193,8 +193,8 @@ public:
     bool begin_work() noexcept { return !has_worker_.exchange(true); }
     void end_work() noexcept { has_worker_ = false; }
 
-    // A hold that nobody here knows of any more lives with this session: end() leaves the session's
-    // row, expired, because a missing one would count as alive.
+    // A hold that this process no longer knows lives with this session: end() leaves the session's
+    // row, expired, because a missing row would count as alive.
     void keep_row();
 
 private:
@@ -292,7 +292,7 @@ private:
     void end_step();
     void note_answers(bool are_there);
     bool stop_heartbeat(local_clock::time_point deadline) noexcept;
-    // Unlocked: callbacks may do anything.
+    // Called without the lock, because callbacks may do anything.
     void tell_losses() LEASEHOLD_EXCLUDES(mutex_);
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why)
         LEASEHOLD_EXCLUDES(mutex_);
@@ -328,7 +328,8 @@ private:
     std::optional<lease_machine> machine_ LEASEHOLD_GUARDED_BY(mutex_);
     // The number of times when there was other news than before.
     std::int64_t times_news_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    // Grants may have been lost since they were watched; at first nothing is known to compare with.
+    // Grants may have been lost since they were watched; at first there are no known notices to
+    // compare with.
     bool must_ask_ LEASEHOLD_GUARDED_BY(mutex_) = true;
     bool has_ended_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_beginning_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // a thread sends what begins it

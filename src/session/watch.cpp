@@ -103,8 +103,8 @@ bool session::implementation::has_nothing_left() const {
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
-    // A machine that wakes up within a nap has told nobody until the nap ends: that must come
-    // before the margin is over.
+    // If the machine wakes from sleep within a nap, holders are told only when the nap ends: it
+    // must end before the margin is over.
     constexpr std::chrono::milliseconds nap_min{10}, nap_of_ends{200};
     auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, nap_max);
     thread_guard guard{mutex_};
