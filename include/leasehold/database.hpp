@@ -128,10 +128,10 @@ public:
     // Errors: of connection.hpp; outcome_is_unknown() if its answer was lost.
     result execute(std::string_view sql, const parameters& values = {}) const;
 
-    // Connects if need be and says what is at the other end.
+    // Connects if need be and describes the server.
     server_info server() const;
 
-    // Asks nobody. The connections of heartbeats, waiters and workers do not belong to the pool.
+    // Sends nothing. The connections of heartbeats, waiters and workers do not belong to the pool.
     pool_use use_of_pool() const;
 
     const database_settings& settings() const noexcept;

@@ -70,7 +70,7 @@ struct LEASEHOLD_EXPORT detached_lease {
     leasehold::key key;
     owner_id owner{};
     fencing_token token{};
-    // The session with which it lives until it is adopted; nothing: it has a term.
+    // The session with which it lives until it is adopted; nullopt: it has a term.
     std::optional<session_id> session{};
 
     // One line of UTF-8, for an argument or an environment variable.

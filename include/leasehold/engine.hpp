@@ -33,8 +33,8 @@ struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text{};  // as the server says it
-    // PostgreSQL: true when another process does the work than the one that let us in, as behind
-    // pgbouncer.
+    // PostgreSQL: true when another process does the work than the one that let us in, such as
+    // behind pgbouncer.
     bool is_pooled = false;
     leasehold::transport transport = leasehold::transport::unknown;
     // PostgreSQL: the data that the server had when we connected, as "system identifier/timeline";

@@ -117,7 +117,7 @@ LEASEHOLD_EXPORT std::vector<grant_record> list_grants(
     const database& db, const grant_filter& filter = {}
 );
 
-// The grants of one key, the latest first: `filter` without its prefix. Reads no others.
+// The grants of one key, the latest first: `filter` without its prefix. Reads no other grants.
 LEASEHOLD_EXPORT std::vector<grant_record> list_grants_of(
     const database& db, const key& name, const grant_filter& filter = {}
 );

@@ -126,8 +126,8 @@ LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, con
 // it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
-// Frees the key from one grant of a mutex and no other. Answers nothing, and changes nothing, where
-// the key is not held under this token any more; the statement that frees it decides that. It frees
+// Frees the key from one grant of a mutex and no other. If the key is no longer held under this
+// token it answers nullopt and changes nothing; the statement that frees it decides that. It frees
 // nobody from a key that several can hold.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(
     const database& db, const key& name, fencing_token only

@@ -112,8 +112,8 @@ public:
     // Asks once. Empty: somebody else leads.
     [[nodiscard]] std::optional<leadership> try_campaign();
     // Waits until elected; empty only when `cancel` was requested: if that was before the call, at
-    // once, without asking anybody. Throws session_lost when the session is lost: campaign again
-    // with a new one.
+    // once, without a question to the database. Throws session_lost when the session is lost:
+    // campaign again with a new one.
     [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
     // Waits for `patience` at most.
     [[nodiscard]] std::optional<leadership> campaign_for(

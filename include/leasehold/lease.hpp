@@ -70,7 +70,7 @@ public:
     // Fires when somebody asked the holder to let go (see request_revoke in inspect.hpp): with its
     // next heartbeat, never for a fixed term. The holder decides what to do about it.
     std::stop_token revoke_requested() const noexcept;
-    // Goes by the local deadline alone, and asks nobody.
+    // Compares the local deadline alone, and sends nothing.
     bool held_locally() const noexcept;
     local_clock::time_point deadline() const noexcept;
 

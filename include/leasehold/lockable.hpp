@@ -47,7 +47,7 @@ public:
 
     // False when nothing is locked, or the lease is lost.
     bool held_locally() const;
-    // The stop token of the current lock; one that never fires where nothing is locked.
+    // The stop token of the current lock; one that never fires if nothing is locked.
     std::stop_token lost() const;
     // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
     // An unlock() meanwhile releases at once, and the lease is lost for `use`.

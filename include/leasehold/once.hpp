@@ -62,18 +62,19 @@
 namespace leasehold {
 
 struct once_settings {
-    // No other run starts so soon after one has started, whatever became of it. For tasks that are
-    // shorter than the difference between the clocks of hosts, where ticks alone would not do; 0 to
-    // 366 days.
+    // No other run starts within this time after one has started, whatever became of it. For tasks
+    // that are shorter than the difference between the clocks of hosts, where ticks alone would not
+    // do; 0 to 366 days.
     std::chrono::microseconds hold_at_least{0};
     // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
     // it has passed, and only then, also if its process has died. A limit, too: see above.
     std::optional<std::chrono::microseconds> hold_at_most{};
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
-    // A call that comes so shortly before a fire time means that one, on a host whose clock is
-    // ahead: start() waits for it. At most 1 h, and never more than half the time between two
-    // ticks. A host whose clock is ahead by more asks for the tick before, which has run.
+    // A call that comes at most this long before a fire time means that one, because the host's
+    // clock may be ahead: start() waits for it. At most 1 h, and never more than half the time
+    // between two ticks. A host whose clock is ahead by more asks for the tick before, which has
+    // run.
     std::chrono::milliseconds early_max{60'000};
     // For people and programs that ask who holds the key while it runs, as in mutex_settings.
     std::string metadata{};
@@ -142,7 +143,7 @@ public:
     task_run& operator*() & { return started(); }
     task_run&& operator*() && { return std::move(started()); }
     task_run* operator->() { return &started(); }
-    // The reason, where refused.
+    // The reason, if refused.
     const run_outlook& outlook() const noexcept { return outlook_; }
 
 private:
@@ -160,7 +161,7 @@ public:
     once& operator=(once&&) noexcept;
     ~once();
 
-    // Goes by the tick that is current, and does not wait.
+    // Starts the current tick, and does not wait.
     run_start try_start();
     // Waits first if the next tick is less than early_max away, holding no connection meanwhile.
     // A request to stop ends the wait, and the start is refused as things then stand. A request

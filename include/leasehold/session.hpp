@@ -74,10 +74,10 @@ struct session_settings {
     // The time before the database's expiry at which the holder is told. 0: the smaller of 2 s and
     // ttl / 6. Less than half of ttl.
     std::chrono::milliseconds margin{0};
-    // Begin with the first grant, in one commit with it; see above.
+    // The session begins with the first grant, in one commit with it; see above.
     bool begins_with_grant = false;
-    // Clean up after the dead in the background, about once in this time, at most 366 days; 0:
-    // never.
+    // The session cleans up after dead sessions in the background, about once in this time, at most
+    // 366 days; 0: never.
     std::chrono::milliseconds reap_every{60'000};
 };
 

@@ -118,8 +118,8 @@ public:
 
     // Asks the handler to stop; why_stopped() says why.
     std::stop_token stop() const noexcept;
-    // Until then no other worker can have the job, unless its session is ended by force: heed
-    // stop(). Later with each heartbeat.
+    // Until this time no other worker can have the job, unless its session is ended by force: heed
+    // stop(). Each heartbeat moves it on.
     local_clock::time_point deadline() const noexcept;
     job_stop_reason why_stopped() const noexcept;
 
