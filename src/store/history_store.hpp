@@ -2,9 +2,9 @@
 // The operations that remember grants that have ended: see leasehold/grant_history.hpp. The general
 // MUSTs: hold_store.hpp.
 //
-// Triggers write the history, and nothing else does: no operation of another store knows of it.
-// They MUST NOT lock what they read, wait for anybody, or fail where a grant of the same key and
-// token is there already (after a fail-over that has lost commits tokens may repeat: the newer one
+// Only triggers write the history: no operation of another store knows of it. They MUST NOT lock
+// the rows they read, wait for anybody, or fail if the history has a grant of the same key and
+// token already (after a fail-over that has lost commits tokens may repeat: the newer grant
 // counts).
 #include <chrono>
 #include <cstdint>
@@ -33,8 +33,8 @@ public:
         connection& on, const key& name, const grant_filter& filter
     ) = 0;
 
-    // Removes at most so many that are older than they are kept, the oldest first; answers with how
-    // many. Reads two rows where there are none, and writes nothing then. MAY commit
+    // Removes at most that many grants whose time to be kept is over, the oldest first; answers
+    // with their number. If there are none it reads two rows and writes nothing. MAY commit
     // asynchronously.
     virtual std::int64_t prune(connection& on, int rows_max) = 0;
 };

@@ -4,9 +4,9 @@
 //
 // Words: a *hold* is a row with an owner. It is *live* while its session is not proved dead and its
 // fixed term, if any, has not passed, both by the database's clock read at the moment of the test
-// and never by a snapshot or by an earlier reading. Its *metadata* are its holder's words, for
+// and never by a snapshot or by an earlier reading. Its *metadata* is its holder's text, for
 // everybody to read; its *revocations* are requests to let go. A grant starts without requests, and
-// with the metadata it asks for alone.
+// with only the metadata of its own request.
 //
 // Every operation MUST
 // - send only durations, never instants;
@@ -43,7 +43,8 @@ struct acquire_request {
     std::string node_info;
     // Set: a fixed term. The row then names no session.
     std::optional<std::chrono::microseconds> hold_at_most;
-    // Nobody is granted the key for so long after this holder died; at most lock_delay_max.
+    // The time after this holder's death in which nobody is granted the key; at most
+    // lock_delay_max.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
     std::string bell{};      // where to ring when a waiter's turn comes; empty: nowhere
@@ -65,22 +66,22 @@ struct hold {
     lock_kind kind = lock_kind::mutex;  // any other is the holder_store's
 };
 
-// The standing of a hold in its row.
+// The state of a hold.
 enum class standing {
-    gone = 1,   // not there any more, or not live
+    gone = 1,   // removed, or not live
     held = 2,   // live
     asked = 3,  // live, and its holder was asked to let go
 };
 
-// A lock row, and its holder's words.
+// A lock row, and its holder's metadata.
 struct described_hold {
     lock_info info;
-    std::optional<std::string> metadata;  // as in `info`, but that none and an empty one differ
+    std::optional<std::string> metadata;  // as in `info`, but nullopt and empty differ
 };
 
 struct adoption {
     leasehold::hold hold;
-    // The session it must live with until now; nothing: it must be held for a fixed term.
+    // The session the hold must live with until now; nullopt: it must be held for a fixed term.
     std::optional<session_id> from;
     session_id to;  // must be live
     std::string node_info;
@@ -99,18 +100,18 @@ public:
     virtual ~hold_store() = default;
 
     // Grants the key if nobody has a live hold on it. MUST
-    // - take a holder for dead only on positive proof: a locking read of its session row that finds
-    //   it there and expired. A missing row counts as alive. A dead one's key stays closed until
-    //   the lock_delay of its row has passed since;
-    // - grant only rows that are a mutex's: wrong_kind otherwise, where not busy otherwise;
+    // - take a holder for dead only on positive proof: a locking read finds its session row, and
+    //   finds it expired. A missing row counts as alive. The key of a dead holder stays closed
+    //   until the lock_delay of the lock row has passed since;
+    // - grant only rows of mutexes; answer wrong_kind for other rows, or busy if they are busy;
     // - give fence + 1 of the row as it is when it is changed, and for a new row one more than the
     //   high-water mark, in a way that excludes the reaper folding a row of this key meanwhile;
     // - refuse with session_ended when `session` is not live;
-    // - grant anew where the same owner holds already and the answer had been lost: it does not;
-    //   the caller asks find_grants() first.
-    // Cost on PostgreSQL, MariaDB and MySQL: a known free key 1 round trip, 2 where it was refused
-    // last time; a key never seen before up to 3, and up to 2 where keys are mostly new; refused:
-    // no write, and 1 where it was refused last time, otherwise 2; of a dead holder up to 3.
+    // An owner that holds the key already, because an answer was lost, is not granted it anew: the
+    // caller asks find_grants() first.
+    // Cost on PostgreSQL, MariaDB and MySQL: a known free key 1 round trip, 2 if it was refused
+    // last time; a key never seen before up to 3, and up to 2 if keys are mostly new; refused:
+    // no write, and 1 if it was refused last time, otherwise 2; of a dead holder up to 3.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
     // Grants several requests of any sessions, each as try_acquire() would, in one statement and
     // one commit, with tokens in the order of the requests. An empty entry says nothing about its
@@ -125,7 +126,7 @@ public:
     virtual void suppress_small_statements() noexcept {}
 
     // The tokens under which `owner` holds these keys now, live or not, in the order of the keys'
-    // names, as `keys` are; nothing where `owner` does not hold them all.
+    // names, as `keys` are; nullopt if `owner` does not hold them all.
     virtual std::optional<std::vector<fencing_token>> find_grants(
         connection& on, const std::vector<key>& keys, const owner_id& owner
     ) = 0;
@@ -136,24 +137,24 @@ public:
         return found ? std::optional{found->at(0)} : std::nullopt;
     }
 
-    // One level deeper, if this exact hold is still in the row and live. Answers with the new
-    // count; nothing if it is not. Keeps the token.
+    // Adds a level if this exact hold is still in the row and live. Answers with the new count, or
+    // nullopt if it is not. Keeps the token.
     virtual std::optional<std::int64_t> reenter(connection& on, const hold& held) = 0;
 
-    // One level less, or free. Never touches anybody else's hold. MAY commit asynchronously.
-    // Keeps the fence. Answers not_held, too, where the last level would go and the row has a
-    // ticket, so that somebody may wait: waiter_store::hand_over() then ends it.
+    // Takes a level away; the last one frees the key. Never touches anybody else's hold. MAY commit
+    // asynchronously. Keeps the fence. Answers not_held, too, if this is the last level and the row
+    // has a ticket, so that somebody may wait: waiter_store::hand_over() then ends the hold.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // Releases several holds of any owners that have one level each: true for each that is free
-    // now. False says nothing: the caller releases that hold alone. The MUST and MAY of
-    // try_acquire_several() apply.
+    // Releases several holds of any owners that have one level each: true for each key that is free
+    // now. After false the hold may or may not exist: the caller releases it alone. The MUST and
+    // MAY of try_acquire_several() apply.
     virtual std::vector<bool> release_several(connection&, const std::vector<const hold*>& held) {
         return std::vector<bool>(held.size());
     }
 
-    // Frees whatever `owner` holds of this key under any token, level and ticket. This settles an
-    // acquire whose answer was lost. waiter_store::serve() serves the waiters.
+    // Frees the key if `owner` holds it, under any token, level and ticket. This settles an acquire
+    // whose answer was lost. waiter_store::serve() serves the waiters.
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
@@ -165,11 +166,11 @@ public:
     // one of the two is refused, and false may mean that this node has not heard of the grant yet.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // The standings of these holds, in their order. Plain reads, on servers one for some hundreds.
+    // The states of these holds, in their order. Plain reads, on servers one for some hundreds.
     virtual std::vector<standing> standings(connection& on, const std::vector<hold>& held) = 0;
 
-    // Plain reads, each of one snapshot. describe() answers also where the row is not held, and
-    // counts waiters only where asked to, since that reads the queue. list() gives held keys (live
+    // Plain reads, each of one snapshot. describe() answers also if the row is not held, and
+    // counts waiters only if asked to, since that reads the queue. list() gives held keys (live
     // holds only) greater than `after`, at most `limit`.
     virtual std::optional<described_hold> describe(
         connection& on, const key& name, bool counts_waiters
@@ -184,12 +185,11 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
-    // The transaction that has not ended and keeps the row of this key locked; nothing where there
-    // is none. MUST wait for no row. The answer leaves out what the server does not let this user
-    // see, and names the right that would show it: no error.
+    // The open transaction that keeps the row of this key locked; nullopt if there is none. MUST
+    // wait for no row. If the server hides facts from this user that is no error: the answer leaves
+    // them out, and names the right that would show them.
     virtual std::optional<row_lock_info> find_row_lock(connection& on, const key& name) = 0;
-    // The refusal because of which there may be such a transaction though find_row_lock() names
-    // none.
+    // The server's refusal that may hide such a transaction from find_row_lock().
     virtual std::optional<error> why_row_lock_is_unknown(connection&, const key&) {
         return std::nullopt;
     }
@@ -200,54 +200,54 @@ public:
 
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
-    // proofs. Answers nothing where there was neither. Leaves the ticket, as release_owner() does.
-    // With `only` it MUST free no hold but the one under that token, and tests that on the row as
-    // it is when it is changed.
+    // proofs. nullopt if there is no such hold. Leaves the ticket, as release_owner() does.
+    // With `only` it MUST free only the hold under that token, and tests that on the row as it is
+    // when it is changed.
     virtual std::optional<lock_info> force_release(
         connection& on, const key& name, std::optional<fencing_token> only
     ) = 0;
 
-    // Makes a row that nobody uses (no owner, ticket or holders) one of another kind. False where
-    // it is used; true, too, where it is of that kind already, or not there. A short transaction.
+    // Changes the kind of a row that nobody uses (no owner, ticket or holders). False if the row is
+    // used; true, too, if it is of that kind already, or missing. A short transaction.
     virtual bool change_kind(connection& on, const key& name, lock_kind to) = 0;
 
-    // ---- while it is held
+    // ---- while the key is held
 
-    // Replaces the metadata of exactly this hold, at most 4,000 bytes of UTF-8; nothing: none.
-    // False where the row has passed on; nothing is written then. Waits for proofs.
+    // Replaces the metadata of exactly this hold, at most 4,000 bytes of UTF-8; nullopt removes it.
+    // Answers false, and writes nothing, if this hold is over. Waits for proofs.
     virtual bool set_metadata(
         connection& on, const hold& held, const std::optional<std::string>& metadata
     ) = 0;
 
     // Counts a request to let go on a live hold and adds one to the notices of its session's row,
     // so that its next heartbeat finds out by standings(). Frees nothing. Waits for proofs. Answers
-    // with the hold; nothing where there is none: then nothing is written.
+    // with the hold; if there is none it answers nullopt and writes nothing.
     virtual std::optional<lock_info> request_revoke(connection& on, const key& name) = 0;
 
     // A live hold that lives with its session lives for a fixed term from here on, counted by the
-    // database's clock from the moment of the change. False where it is not held, or not live.
+    // database's clock from the moment of the change. False if it is not held, or not live.
     // Keeps owner, fence and level. Commits durably. Waits for proofs.
     virtual bool give_term(
         connection& on, const hold& held, std::chrono::microseconds hold_at_most
     ) = 0;
 
-    // A live hold for a fixed term lives for so long from the moment of the change, also where that
-    // ends sooner. False where it is not held so, or not live. Everything else as give_term().
+    // Gives a live hold for a fixed term this term from the moment of the change, also if it then
+    // ends sooner. False if it is not held for a fixed term, or not live. Otherwise as give_term().
     virtual bool extend_term(
         connection& on, const hold& held, std::chrono::microseconds hold_at_most
     ) = 0;
 
     // Moves a live hold, under its owner and fence, to another session. MUST compare the session it
     // comes from in the statement that changes it, so that of two adopters one is refused; MUST
-    // answer `adopted` again where it lives with `to` already, since an answer may be lost. Commits
+    // answer `adopted` again if it lives with `to` already, since an answer may be lost. Commits
     // durably. Waits for proofs.
     virtual adopt_status adopt(connection& on, const adoption& wanted) = 0;
 
-    // ---- for a grant that stands or falls with a transaction of the caller's: pending_lease.hpp.
-    // The grant itself is try_acquire() and nothing else. In the caller's transaction neither may
-    // commit, roll back, change a setting, or, on PostgreSQL, raise an error because of others.
+    // ---- for a grant that holds only if the caller's transaction commits: pending_lease.hpp.
+    // try_acquire() alone makes the grant. In the caller's transaction the two functions below may
+    // not commit, roll back, change a setting, or, on PostgreSQL, raise an error because of others.
 
-    // The caller calls this before it changes anything. Throws wrong_transaction where the level of
+    // The caller calls this before it changes anything. Throws wrong_transaction if the level of
     // isolation is unsafe: there the transaction may from here on read data that are older than the
     // writes of the key's last holder. On PostgreSQL it also throws any error that the move would
     // raise, because that would abort the transaction.

@@ -6,9 +6,9 @@
 // so that tokens are ordered across all holders. A *holder* is a row of its own, and lives with a
 // session. A hold is *live* while that session is not proved dead.
 //
-// The one rule behind all kinds: a key has a capacity, each holder has some permits of it, and a
+// All kinds follow one rule: a key has a capacity, each holder has some permits of it, and a
 // request is granted when its permits still fit and nobody has a mode that it gives way to.
-// A shared mutex is a capacity nobody can use up, of which a writer wants all.
+// The capacity of a shared mutex is so large that readers cannot use it up; a writer wants all.
 //
 // Threads: stateless after construction; safe.
 #include <chrono>
@@ -36,7 +36,7 @@ inline constexpr int passed = 16;          // at a barrier: its phase is complet
 inline constexpr int keeps_capacity = 32;  // only in a request: see holder_request
 }  // namespace holder_bits
 
-// The mode that people are told; a holder with none of the three bits has a place among equals.
+// The mode to show to people; a holder with none of the three bits is one of several equal ones.
 constexpr hold_mode hold_mode_of(std::int64_t bits) noexcept {
     if ((bits & holder_bits::exclusive) != 0) return hold_mode::exclusive;
     return (bits & holder_bits::upgradeable) != 0 ? hold_mode::upgradeable : hold_mode::shared;
@@ -52,10 +52,10 @@ struct holder_request {
     std::int64_t permits = 1;   // 1 to capacity
     std::int64_t capacity = 1;  // the key's
     int gives_way_to = 0;       // bits: no grant while anybody else has one of them
-    // Set: the owner's own hold that this takes the place of. It must still be there, and stays
-    // where the answer is no.
+    // Set: the token of the owner's own hold, which the new one replaces. The old hold must still
+    // exist, and stays if the request is refused.
     std::optional<fencing_token> instead_of;
-    // A key that has this kind keeps its capacity, also where nobody uses it: other_capacity.
+    // A key of this kind keeps its capacity, also if nobody uses it: other_capacity.
     bool keeps_capacity = false;
 };
 
@@ -65,7 +65,7 @@ enum class holder_status {
     session_ended = 3,
     other_kind = 4,      // the key is in use as `kind`
     other_capacity = 5,  // the key is in use with `capacity`, or keeps it
-    lost = 6,            // the hold that it should take the place of is not there any more
+    lost = 6,            // the hold that it should replace is gone
 };
 
 struct holder_result {
@@ -113,70 +113,69 @@ public:
     // Grants, if the permits of all *other* owners that are not proved dead, plus what has arrived,
     // leave room for those wanted, and none of these owners has a bit of `gives_way_to`. MUST
     // - decide and write under the gate, so that of two grants the second sees the first;
-    // - take a holder for dead only on positive proof, as hold_store::try_acquire, and remove what
-    //   it had of this key;
+    // - take a holder for dead only on positive proof, as hold_store::try_acquire, and remove its
+    //   rows of this key;
     // - add 1 to the gate's fence and give it as the token; a new gate as a new lock row;
-    // - change the owner's own row where it has one already, and make it otherwise;
+    // - change the owner's own row if it has one already, and make it otherwise;
     // - refuse another kind or capacity while a mutex has an owner (dead or not), anybody else has
-    //   a live hold, or anything has arrived; and otherwise make the gate what is wanted;
-    // - wait for no proof of a live holder, whoever else is dead, whether it grants or refuses. It
-    //   waits for proofs of the owner's own hold, the one in whose place the new one comes, and
-    //   keeps nobody else waiting meanwhile.
+    //   a live hold, or anything has arrived; and otherwise give the gate this kind and capacity;
+    // - wait for no proof of a live holder, even if others are dead, whether it grants or refuses.
+    //   It waits for proofs of the owner's own hold that the new one replaces, and keeps nobody
+    //   else waiting meanwhile.
     // Cost: one round trip; two for a key never seen before; one more for each grant to others that
-    // got in between, and where a dead holder's row is locked: MAY be busy then, writing nothing.
-    // On MySQL and MariaDB three more where some are dead.
+    // got in between, and if a dead holder's row is locked: MAY be busy then, writing nothing.
+    // On MySQL and MariaDB three more if some holders are dead.
     virtual holder_result try_acquire(connection& on, const holder_request& wanted) = 0;
 
-    // The token under which `owner` holds the key now, live or not; nothing if it only waits.
+    // The token under which `owner` holds the key now, live or not; nullopt if it only waits.
     virtual std::optional<fencing_token> find_grant(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
 
-    // Removes this hold. Waits for proofs of it, and for nothing else. MAY commit asynchronously,
-    // except a place at a barrier: an owner that gave one up must not find itself passed after a
-    // crash.
+    // Removes this hold. Waits only for proofs of it. MAY commit asynchronously, except at a
+    // barrier: an owner that left a barrier must not find after a crash that it has passed.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // Removes all that `owner` has of this key, or waits for.
+    // Removes the row of `owner`, whether it holds the key or waits.
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
 
-    // As hold_store::prove: a locking read of the holder's own row alone. A successor must remove
-    // that row before it takes its place.
+    // The proof of hold_store::prove, as a locking read of the holder's own row alone. A successor
+    // must remove that row before it is granted.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // Tells which of these are still there and live. Plain reads, on servers one for up to 256 of
-    // them. Same order and size.
+    // Tells which of these holds still exist and are live. Plain reads, on servers one for up to
+    // 256 of them. Same order and size.
     virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
 
     // From now on, and as long as its session lives, `wanted.owner` has the bit `waiting`: on its
-    // own row, or on one that holds nothing. No effect where the session is not live.
+    // own row, or on one that holds nothing. No effect if the session is not live.
     virtual void announce(connection& on, const holder_request& wanted) = 0;
     // Takes announce() back. Keeps the owner's hold.
     virtual void withdraw(connection& on, const key& name, const owner_id& owner) = 0;
 
-    // Makes less of a hold; keeps its token. False where it is not there. Can be repeated.
+    // Makes less of a hold; keeps its token. False if the hold does not exist. Can be repeated.
     virtual bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) = 0;
 
-    // The key has this capacity from here on, whoever uses it. A holder that has more keeps it, and
-    // no grant is made that counted on the former capacity. False, writing nothing, where the key
-    // has no gate of this kind. Can be repeated.
+    // Gives the key this capacity, also while it is used. A holder that has more keeps it, and no
+    // later grant counts on the former capacity. False, writing nothing, if the key has no gate of
+    // this kind. Can be repeated.
     virtual bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) = 0;
 
     // For a latch: removes the hold and counts one more arrival, both or neither. Answers with the
-    // arrivals so far; nothing where the hold was not there.
+    // arrivals so far; nullopt if the hold does not exist.
     virtual std::optional<std::int64_t> arrive(connection& on, const hold& held) = 0;
-    // Plain read. Nothing where the key was never used.
+    // Plain read. nullopt if the key was never used.
     virtual std::optional<holder_tally> tally(connection& on, const key& name) = 0;
 
     // For a barrier: if the live holders that have not passed use up the capacity, all of these
     // pass at once: their rows get `passed`, no permits, and one new token for all, the gate's
-    // fence plus 1. False, writing nothing, where they do not. Of several calls at once, one does
-    // it.
+    // fence plus 1. False, writing nothing, if they do not. Of several concurrent calls one
+    // succeeds.
     virtual bool pass(connection& on, const key& name) = 0;
-    // These rows, of live sessions or not; nothing where one is not there. Plain reads, on servers
-    // one for up to 256 of them. Same order and size.
+    // These rows, of live sessions or not; nullopt for a missing row. Plain reads, on servers one
+    // for up to 256 of them. Same order and size.
     virtual std::vector<std::optional<holder_state>> look(
         connection& on, const std::vector<holder_id>& whose
     ) = 0;
@@ -196,7 +195,7 @@ public:
     // One plain read.
     virtual lock_counts count(connection& on, std::string_view prefix) = 0;
 
-    // A gate that has a holder row, live or not, or arrivals; or all of those of keys that begin
+    // A gate that has a holder row, live or not, or arrivals; or all such gates of keys that begin
     // with `prefix`, in the order of keys, greater than `after`, at most `limit`. Plain reads.
     virtual std::optional<gate_info> gate(connection& on, const key& name) = 0;
     virtual std::vector<gate_info> gates(
@@ -204,10 +203,10 @@ public:
     ) = 0;
 
     // Removes every row of the key, forgets arrivals, adds 1 to the fence, and 1 to the notices of
-    // each session concerned, in one commit. Waits for proofs, and keeps nobody waiting meanwhile
-    // but those who prove or end one of these holds; what they are granted meanwhile MAY stay.
-    // Answers with the holds that were live. Nothing changes where the key has an owner or no gate,
-    // nor where it has neither rows, of whatever state, nor arrivals.
+    // each session concerned, in one commit. Waits for proofs; meanwhile only callers that prove or
+    // end one of these holds wait, and grants that they get meanwhile MAY stay. Answers with the
+    // holds that were live. Changes nothing if the key has an owner, no gate, or neither rows of
+    // any state nor arrivals.
     virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
 };
 

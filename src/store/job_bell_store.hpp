@@ -1,7 +1,7 @@
 #pragma once
 // The bells by which workers hear of new jobs in their queues. The general MUSTs: hold_store.hpp.
 //
-// Bells are hints: a worker's next look finds what a lost ring would have told.
+// Bells are hints: after a lost ring the worker's next look finds the jobs.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +12,15 @@
 namespace leasehold {
 
 struct job_bell {
-    owner_id bell;          // the id that is rung with
-    std::string address{};  // see database/doorbell.hpp; empty: by the database's bell alone
+    owner_id bell;          // the id that a ring carries
+    std::string address{};  // see database/doorbell.hpp; empty: only the database rings it
 };
 
 class job_bell_store {
 public:
     virtual ~job_bell_store() = default;
 
-    // Adds a bell, or changes it: while the session lives, rings for these queues are heard there.
+    // Adds a bell, or changes it: while the session lives, it is rung for these queues.
     // MAY commit asynchronously.
     virtual void add(
         connection& on,
@@ -36,7 +36,7 @@ public:
     virtual std::vector<job_bell> list(
         connection& on, std::string_view queue, const owner_id& from, int limit
     ) = 0;
-    // Removes bells of the queue whose sessions are not there any more.
+    // Removes bells of the queue whose sessions' rows are gone.
     virtual void prune(connection& on, std::string_view queue) = 0;
 };
 

@@ -3,10 +3,10 @@
 // hold_store.hpp.
 //
 // A waiting job is one whose due time never comes, with a row for each job that it needs: the rows
-// are there from the transaction that enqueues it on. A needed job has ended where, in a snapshot
-// that has the row, there is no job of that number any more. So no statement that ends a job has to
-// know of this table. A completed job may leave nothing behind: no row of the history also means
-// that it has completed.
+// exist from the transaction that enqueues it on. A needed job has ended if, in a snapshot
+// that has the row, no job of that number exists any more. So no statement that ends a job has to
+// know of this table. A completed job need not leave a row in the history: if that row is missing,
+// the job has completed.
 //
 // A job goes on when it has no such rows any more: in the transaction that takes the last of them
 // away, and by a statement after its commit, since two transactions that take rows away at once do
@@ -24,8 +24,8 @@
 namespace leasehold {
 
 struct job_need {
-    job_id job = 0;    // the one that waits
-    job_id needs = 0;  // the one it waits for
+    job_id job = 0;    // the waiting job
+    job_id needs = 0;  // the job it waits for
     need_until until = need_until::completed;
 };
 
@@ -35,7 +35,7 @@ struct job_need_over {
     job_state became = job_state::completed;  // the needed job
 };
 
-// A place in the rows: the next row to be looked at is behind it.
+// A position in the rows: the next look begins behind it.
 struct need_place {
     job_id needs = 0;
     job_id job = 0;
@@ -44,7 +44,7 @@ struct need_place {
 class job_need_store {
 public:
     static constexpr std::size_t rows_max = 1000;
-    // The rows of one look of a pass over all, so few that a job that comes then waits briefly.
+    // The number of rows that one look of a pass reads: few, so that a new job waits briefly.
     static constexpr std::size_t passed_max = 100;
 
     // The due time of a job that waits: 9999-01-01.
@@ -53,29 +53,29 @@ public:
 
     virtual ~job_need_store() = default;
 
-    // Adds needs in the transaction open on `inside`, in which the jobs that wait are enqueued.
+    // Adds needs in the transaction open on `inside`, which enqueues the waiting jobs.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
-    // The needs for those of these jobs that have ended: some `rows_max` at most. A plain read.
+    // The needs for those of these jobs that have ended: at most about `rows_max`. A plain read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
-    // The same of `passed_max` rows behind the place. Moves the place on; to the beginning where
-    // there are no more.
+    // The needs that are over among `passed_max` rows behind the position. Moves the position on;
+    // to the beginning if there are no more rows.
     virtual std::vector<job_need_over> over_behind(connection& on, need_place& place) = 0;
 
-    // Takes the rows of these needs away, and no others, in the transaction open on `inside`.
+    // Deletes only the rows of these needs, in the transaction open on `inside`.
     virtual void forget(connection& inside, const std::vector<job_need_over>& over) = 0;
     // Makes those of these jobs available that need none, in the open transaction or by itself. It
-    // passes by locked ones: left_waiting() finds them later. Returns how many.
+    // passes over locked jobs: left_waiting() finds them later. Returns the number of freed jobs.
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
     // The queues of those of these jobs that are available. A plain read.
     virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
     // Jobs of the queue that need none and were not freed, of `passed_max` waiting ones behind the
-    // place. Moves the place on; to the beginning where there are no more. A plain read.
+    // position. Moves it on; to the beginning if there are no more. A plain read.
     virtual std::vector<job_id> left_waiting(
         connection& on, std::string_view queue, job_id& place
     ) = 0;
 
-    // Writes to a waiting job why it is given up.
+    // Writes into a waiting job's row why it is given up.
     enum class note_outcome { noted, gone, locked };
     virtual note_outcome note_reason(connection& on, job_id id, const std::string& words) = 0;
 

@@ -20,11 +20,11 @@ struct queue_look {
     bool has_available = false;
     // The time until the first scheduled or retryable job is due; 0: it is due.
     std::optional<std::chrono::microseconds> next_due_in{};
-    // The same for the first schedule that is not paused.
+    // The time until the first schedule that is not paused is due; 0: it is due.
     std::optional<std::chrono::microseconds> next_fire_in{};
-    // The time since a worker took the turn; nothing: none did, or the clock was set back.
+    // The time since a worker took the turn; nullopt: no worker did, or the clock was set back.
     std::optional<std::chrono::microseconds> swept_ago{};
-    bool some_are_needed = false;  // others need jobs, in whichever queue
+    bool some_are_needed = false;  // some jobs wait for others, in any queue
     bool some_wait = false;        // jobs of this queue wait for others, or did until a moment ago
     bool some_are_blocked = false;
     bool is_paused = false;
@@ -36,7 +36,7 @@ struct rescue_result {
     std::int64_t quarantined = 0;
 };
 
-// A place in the ordering keys: the next key to be looked at is behind it.
+// A position in the ordering keys: the next look begins behind it.
 struct blocked_place {
     std::string key{};
     bool is_beginning() const noexcept { return key.empty(); }
@@ -48,49 +48,49 @@ public:
 
     // ---- upkeep by any worker
 
-    // Says whether there is something to do in these queues, and how they are set. One plain read,
-    // some rows for each. Same order and size.
+    // Tells whether these queues have upkeep to do, and their settings. One plain read, some rows
+    // for each. Same order and size.
     virtual std::vector<queue_look> look(
         connection& on, const std::vector<std::string>& queues
     ) = 0;
 
-    // A worker calls it before its first claim: throws where the engine hides rows that a worker
-    // reads from this user, without an error of its own. One plain read that touches no row.
+    // A worker calls this before its first claim. Throws if the engine silently hides rows from
+    // this user that a worker reads. One plain read that touches no row.
     virtual void require_all_rows(connection&) {}
 
-    // Makes due jobs available, at most `jobs_max`, the longest due first. Returns how many.
+    // Makes due jobs available, at most `jobs_max`, the longest due first. Returns their number.
     virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
 
-    // True for one caller in each `every`, of all workers: that one then does the following three.
-    // Waits for a claim in turn: ask only where swept_ago says that it may be somebody's turn.
+    // True for one caller of all workers in each `every`: that worker then does the three below.
+    // Waits for a claim in turn: ask only if swept_ago says that the turn may be free.
     virtual bool take_turn(
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;
 
     // Takes running jobs, at most `jobs_max`, from dead sessions: available again, the attempt
-    // uncounted, a rescue counted; discarded where that was the last rescue. MUST pass by rows that
+    // uncounted, a rescue counted; discarded if that was the last rescue. MUST pass over rows that
     // somebody has locked: an end that is being committed wins.
     virtual rescue_result rescue(
         connection& on, std::string_view queue, int jobs_max, const job_retention& kept
     ) = 0;
 
-    // Makes blocked jobs available before which fewer stand than may run at a time: those that
-    // enqueue() and finish() missed because the other was not committed yet, or where more may run
-    // than before. Looks at the first jobs of `keys_max` ordering keys behind the place, however
-    // many wait behind them, and moves it on; to the beginning where there are no more, or where
-    // nothing is blocked. Returns how many it freed. At most 1,000 keys.
+    // Makes blocked jobs available if fewer jobs stand before them than may run at a time.
+    // enqueue() and finish() miss such jobs if neither sees the other's commit, or if the limit was
+    // raised. Looks only at the first jobs of `keys_max` ordering keys behind the position, and
+    // moves it on; to the beginning if there are no more, or if nothing is blocked. Returns the
+    // number of freed jobs. At most 1,000 keys.
     virtual std::int64_t unblock(
         connection& on, std::string_view queue, int keys_max, blocked_place& place
     ) = 0;
 
     // Counts the available jobs of the queue by kind, or those of one kind: up to `rows_max` jobs,
-    // in the order in which a claim meets them. Reads: each row that it counts.
+    // in the order in which a claim reads them. Reads: each row that it counts.
     virtual std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;
 
     // Removes rows of the history whose time is over, by primary key, at most `rows_max` behind the
-    // first `kept_back`. Returns how many. MUST pass by rows that somebody has locked.
+    // first `kept_back`. Returns their number. MUST pass over rows that somebody has locked.
     virtual std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) = 0;
 
     // ---- managing
@@ -105,16 +105,16 @@ public:
         bool is_paused = false;
         queue_limits limits;
     };
-    // Answers nothing where there is no row yet, and so no limits.
+    // nullopt if the queue has no row yet, and so no limits.
     virtual std::optional<queue_row> find_queue(connection& on, std::string_view name) = 0;
-    // These two make the row where it is missing.
+    // These two make the queue's row if it is missing.
     virtual void set_limits(connection& on, std::string_view name, const queue_limits& limits) = 0;
     virtual void set_paused(connection& on, std::string_view name, bool is_paused) = 0;
     virtual std::vector<std::string> queue_names(connection& on) = 0;
-    // Counts jobs by state, and tells how long the oldest available one waits. Reads all of it.
+    // Counts jobs by state, and tells how long the oldest available one waits. Reads all of them.
     virtual queue_info describe_queue(connection& on, std::string_view name) = 0;
-    // The same for all queues of queue_names(), in that order: three statements, however many there
-    // are. Reads all jobs.
+    // Does so for all queues of queue_names(), in that order, always in three statements. Reads all
+    // jobs.
     virtual std::vector<queue_info> describe_queues(connection& on) = 0;
 };
 

@@ -31,7 +31,7 @@ struct job_schedule_look {
     std::vector<job_schedule_row> rows;
 };
 
-// A place in the schedules: the next one to be looked at is behind it.
+// A position in the schedules: the next look begins behind it.
 struct job_schedule_place {
     schedule::instant next = schedule::instant::min();
     std::string name{};
@@ -45,18 +45,18 @@ public:
     virtual ~job_schedule_store() = default;
 
     // The schedules of a queue that are not paused and whose next fire time has come, the longest
-    // due first: at most rows_max behind the place; and the time. One plain read.
+    // due first: at most rows_max behind the position; and the time. One plain read.
     virtual job_schedule_look due(
         connection& on, std::string_view queue, const job_schedule_place& behind
     ) = 0;
-    // The time until the next fire time of the queue that has not come: due schedules that do not
-    // fire tell nothing of it. One plain read of one row.
+    // The time until the next fire time of the queue in the future: a due schedule that cannot fire
+    // does not count. One plain read of one row.
     virtual std::optional<std::chrono::microseconds> next_in(
         connection& on, std::string_view queue
     ) = 0;
 
     // Moves the row on from the fire time of this version, in the transaction open on `inside`.
-    // False where the committed row (not a snapshot's) has another version, or somebody has locked
+    // False if the committed row (not a snapshot's) has another version, or somebody has locked
     // it: the caller enqueues nothing. MUST keep others from the row until that transaction ends.
     virtual bool advance(connection& inside, const job_schedule_row& to) = 0;
 
@@ -68,8 +68,8 @@ public:
     // The schedules of names greater than `after`, at most rows_max.
     virtual job_schedule_look list(connection& on, std::string_view after) = 0;
 
-    // Makes the row (version 0), or changes the one of this version. False where there is a row of
-    // this name already, or none of this version any more.
+    // Makes the row (version 0), or changes the row of this version. False if a row of this name
+    // exists already, or its version is another one now.
     virtual bool put(connection& on, const job_schedule_row& row) = 0;
     virtual bool remove(connection& on, std::string_view name) = 0;
 };

@@ -2,15 +2,14 @@
 // The contract of all engines for jobs: enqueue, claim and end them. The general MUSTs:
 // hold_store.hpp. The upkeep of queues: job_queue_store.hpp.
 //
-// A job that has not ended is a row of `job`, one that has is a row of `job_history` or none. A job
-// runs while its row says so and names a session and a token; each change of the job compares both.
+// A job that has not ended is a row of `job`; an ended job has a row of `job_history` or no row. A
+// job runs while its row names a session and a token; each change of the job compares both.
 // Only a claim sets them, and adds one to the token.
 //
-// Its session is *dead* on positive proof alone: the session's row is there and expired, by a
-// locking read that steps around a locked row; or it is not there, in the same snapshot in which
-// the job names the session: a claim is only made while the session's row is there, so that it has
-// been removed since. The job's row must be as in that snapshot when it is changed: same token,
-// same session.
+// Its session is *dead* on positive proof alone: a locking read, which passes over a locked row,
+// finds the session's row expired; or a snapshot in which the job names the session has no row of
+// that session: a claim needs the session's row, so that the row has been removed since. When the
+// job's row is changed it must be as in that snapshot: same token, same session.
 //
 // A queue with limits or ordering keys is *claimed in turn*: each claim there locks the queue's row
 // for its statement, and counts the running jobs after every claim that had the row before. So no
@@ -59,15 +58,15 @@ struct claimed_job {
 
 struct claim_result {
     std::vector<claimed_job> jobs;  // in the order of priority and id
-    // The session was not live: it claims nothing any more.
+    // The session was not live: it cannot claim any more.
     bool session_has_ended = false;
 };
 
-// The way a running job ends or goes on. Its attempt counts only where it failed or ended.
+// The way a running job ends or goes on. Its attempt counts only if it failed or ended.
 enum class job_step {
     complete = 1,
-    fail = 2,     // retryable after `delay`, or discarded where that was its last attempt
-    snooze = 3,   // scheduled after `delay`; available where that is 0
+    fail = 2,     // retryable after `delay`, or discarded if that was its last attempt
+    snooze = 3,   // scheduled after `delay`; available if that is 0
     release = 4,  // available at once
     discard = 5,
     cancel = 6,
@@ -78,7 +77,7 @@ struct job_end {
     fencing_token token;
     job_step step = job_step::complete;
     std::chrono::microseconds delay{0};
-    std::string words{};  // the result of one that completed, the error of others
+    std::string words{};  // the result of a completed job, the error of other ends
 };
 
 // The times for which rows of ended jobs are kept, from the queue's settings.
@@ -105,38 +104,37 @@ public:
 
     // ---- enqueuing
 
-    // Inserts jobs, in the transaction open on `on` or as one that commits by itself. Where a
-    // unique key is not free it keeps, replaces or reports. MUST answer in the order of `what`, and
-    // give greater ids to later jobs. A job is blocked where another of its ordering key stands
-    // before it as far as this statement sees: a hint, see unblock(). Waits for another insert of
-    // the same unique key. At most jobs_per_statement_max.
+    // Inserts jobs, in the transaction open on `on` or as one that commits by itself. If a unique
+    // key is not free it keeps, replaces or reports the job that has it. MUST answer in the order
+    // of `what`, and give greater ids to later jobs. A job is blocked if this statement sees
+    // another of its ordering key before it: a hint, see unblock(). Waits for another insert of the
+    // same unique key. At most jobs_per_statement_max.
     virtual std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;
 
     // ---- for workers
 
-    // Claims available jobs of these kinds, in order: durable. May pass by for a second jobs that
-    // have come back before others of their priority, but not where that leaves fewer than
-    // jobs_max. MUST
-    // - claim no more than jobs_max, whatever the planner believes;
+    // Claims available jobs of these kinds, in order: durable. If jobs_max others are available it
+    // may pass over, for a second, jobs that have come back before others of their priority. MUST
+    // - claim no more than jobs_max, whatever the planner estimates;
     // - claim nothing for a session that is not live, nor in a queue that is paused;
-    // - pass by rows that others have locked, and wait only for a claim in turn at this moment;
+    // - pass over rows that others have locked, and wait only for a concurrent claim in turn;
     // - keep the queue's limits: all running jobs count, also those of dead sessions;
     // - free the unique key of a job that is unique until it has started.
     // Reads: in a queue without keys and limits some rows for each one claimed, and each before
     // them that somebody is just claiming; where kinds are named so many of each kind.
     virtual claim_result claim(connection& on, const claim_request& wanted) = 0;
 
-    // The state that each end's job has now; nothing where the job's row was not the claim's any
-    // more, which says nothing of an end that was sent before and got no answer.
+    // The state that each end's job has now; nullopt if the claim had lost the job's row already.
+    // Then an end that was sent before and got no answer may have been carried out, or not.
     using end_states = std::vector<std::optional<job_state>>;
 
     // Carries out these ends of running jobs of this session, in the transaction open on `on` or by
-    // itself: durable. The row of an ended job is gone or in the history, its unique key free, and
-    // the next job of its ordering key available. A job that was to be cancelled is, unless it has
-    // completed. MUST compare token and session on the newest version of the row. Reads: some
-    // for each.
+    // itself: durable. The row of an ended job is deleted or in the history, its unique key free,
+    // and the next job of its ordering key available. A job with a request to cancel it ends as
+    // cancelled unless it has completed. MUST compare token and session on the newest version of
+    // the row. Reads: some for each.
     virtual end_states finish(
         connection& on,
         const session_id& whose,
@@ -161,18 +159,18 @@ public:
         return {std::move(finished), claim(on, wanted)};
     }
 
-    // The standings of these claims of the session. A plain read by primary keys. Same order, size.
+    // The states of these claims of the session. A plain read by primary keys. Same order and size.
     virtual std::vector<claim_standing> standings(
         connection& on, const session_id& whose, const std::vector<job_claim>& held
     ) = 0;
 
     // The jobs that run in this queue under the session, for a caller that lost the answer to a
-    // claim. A plain read of all that runs in the queue.
+    // claim. A plain read of all running jobs of the queue.
     virtual std::vector<claimed_job> find_claims(
         connection& on, std::string_view queue, const session_id& whose
     ) = 0;
 
-    // Writes the words of a running job's handler. False where the claim is gone.
+    // Writes the progress text of a running job's handler. False if the claim is lost.
     virtual bool note_progress(
         connection& on,
         const session_id& whose,

@@ -27,15 +27,15 @@ struct acquire_all_result {
     acquire_all_status status = acquire_all_status::busy;
     std::vector<fencing_token> tokens;  // where granted: one per key, in their order
     std::optional<lock_info> holder;    // where busy: the first that is live when it is read
-    // Where wrong_kind: a key whose row is not a mutex's, and the kind it is used as.
+    // If wrong_kind: a key whose row is not a mutex's, and the kind it is used as.
     std::optional<key> misused;
     lock_kind kind = lock_kind::mutex;
 };
 
 struct release_all_result {
     std::size_t released = 0;
-    // Holds that are in their rows still, because somebody waits for their keys: to be released one
-    // by one, with a hand-over.
+    // Holds that are still in their rows, because somebody waits for their keys: the caller
+    // releases them one by one, with a hand-over.
     std::vector<hold> awaited;
 };
 
@@ -46,11 +46,11 @@ public:
     // Grants all keys or none, under the MUSTs of hold_store::try_acquire for each of them. MUST
     // - leave no key granted, and none waiting for it, when it refuses; a key that never had a row
     //   may get one, free;
-    // - not deadlock with others that ask for overlapping keys: rows are waited for in the order of
-    //   the keys, and only for those who are taking them at this moment;
-    // - grant only rows that are a mutex's: wrong_kind otherwise.
-    // Where `owner` holds some of them already it does not grant anew; see hold_store::find_grants.
-    // Cost: where all keys are known 1 round trip on PostgreSQL, 2 on MySQL and MariaDB, 1
+    // - not deadlock with others that ask for overlapping keys: it waits for rows in the order of
+    //   the keys, and only for callers that are taking them at this moment;
+    // - grant only rows of mutexes: wrong_kind otherwise.
+    // If `owner` holds some of them already it does not grant anew; see hold_store::find_grants.
+    // Cost: if all keys are known 1 round trip on PostgreSQL, 2 on MySQL and MariaDB, 1
     // transaction on SQLite; with keys never seen before 2 more on PostgreSQL, and 1 for each on
     // MySQL and MariaDB; refused: 1 and no write.
     virtual acquire_all_result try_acquire_all(
@@ -61,8 +61,8 @@ public:
     // keys. All of one owner.
     virtual bool prove_all(connection& inside, const std::vector<hold>& held) = 0;
 
-    // Frees those whose keys nobody waits for, in one statement on servers; see release_holds of
-    // session/release.hpp for the others. Never touches anybody else's hold. MAY commit
+    // Frees the keys that nobody waits for, in one statement on servers; see release_holds of
+    // session/release.hpp for the other keys. Never touches anybody else's hold. MAY commit
     // asynchronously. Keeps the fences. All of one owner.
     virtual release_all_result release_all(connection& on, const std::vector<hold>& held) = 0;
 };

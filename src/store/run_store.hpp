@@ -1,6 +1,6 @@
 #pragma once
 // The operations on records that carry tokens: the last run of each run-once task, and the highest
-// token that guarded data has seen. Both go by one rule: of two tokens the greater one counts, in
+// token that guarded data has seen. Both follow one rule: of two tokens the greater one counts, in
 // whatever order they arrive.
 // The general MUSTs: hold_store.hpp.
 //
@@ -39,7 +39,7 @@ struct run_claim {
     std::string node_info;
     schedule::instant tick;
     std::chrono::microseconds hold_at_least{0};
-    bool may_repeat = true;       // the same tick, where it was not finished
+    bool may_repeat = true;       // the same tick, if it was not finished
     std::string schedule_text{};  // as run_info's; empty: not kept
 };
 
@@ -61,9 +61,9 @@ public:
     // abandoned: whether the lock row is held live by the record's owner under its token.
     virtual run_look look(connection& on, const key& name) = 0;
 
-    // Records the start of a tick if there is no record, or if the one there is has a lower token,
-    // was opened again, and has an older tick, or the same one unfinished where may_repeat. MUST
-    // answer true also where the record is this claim's own already: its answer may have been lost.
+    // Records the start of a tick if there is no record, or if the record has a lower token,
+    // was opened again, and has an older tick, or the same one unfinished if may_repeat. MUST
+    // answer true also if the record is this claim's own already: its answer may have been lost.
     // Durable.
     virtual bool claim(connection& on, const run_claim& wanted) = 0;
 
@@ -84,8 +84,8 @@ public:
 
     // Runs in the transaction open on `inside`, beside the caller's own writes: raises the highest
     // token of the resource to this one and keeps other writers of it waiting until that
-    // transaction ends. False where the highest token was greater already, by the data committed
-    // when this answers and not by a snapshot; it then stays as it was.
+    // transaction ends. False, changing nothing, if the highest token was greater already, by the
+    // data committed when this answers and not by a snapshot.
     virtual bool admit(connection& inside, const key& resource, fencing_token token) = 0;
 
     // A plain read.

@@ -4,11 +4,11 @@
 //
 // No index finds the dead: each heartbeat or grant would have to write such an index. The clean-up
 // looks for them in the order of the primary keys, some rows at a time, and the database remembers
-// the place:
+// the position, called the *place*:
 //
 // Words: a *task* goes through one table; once through is a *pass*, part of it a *step*. A process
 // that steps has taken a *turn*, which lasts until another one takes a turn. Safety does not rest
-// on turns: they spare the server the same work twice, and only the turn's owner can write a place.
+// on turns: they spare the server double work, and only the turn's owner can write a place.
 //
 //     progress() → take_turn() → look() → clear() what was found → advance() → look() …
 //
@@ -72,7 +72,7 @@ struct upkeep_look {
     std::vector<upkeep_finding> found;
     std::string place;  // where the next look begins; empty: this one has reached the end
     // The earliest end among the sessions of the findings, by the database's clock; and among those
-    // of all other rows: a key that is closed for its lock_delay is not found, and is there still.
+    // of all other rows, such as a key that is closed for its lock_delay.
     std::optional<std::chrono::microseconds> oldest{}, oldest_passed_over{};
 };
 
@@ -91,11 +91,11 @@ public:
     // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
     // lock() begins the transaction that apply() and record() run in, and unlock(true) commits it:
     // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most `patience`,
-    // which is the connection's statement time-out, then `timed_out`.
+    // which is the connection's statement time-out, and then throws `timed_out`.
     virtual void lock(connection& on, std::chrono::milliseconds patience) = 0;
     virtual void unlock(connection& on, bool commit) = 0;
 
-    // Nothing where the migration table does not exist. Oldest first.
+    // nullopt if the migration table does not exist. Oldest first.
     virtual std::optional<std::vector<migration_record>> recorded(connection& on) = 0;
 
     // The statements of a migration, separated by `;` at the end of a line.
@@ -126,14 +126,14 @@ public:
     ) = 0;
 
     // The step that began at `from` is done, and the next one begins at `look.place`. `leaves` says
-    // that some of the findings are there still. False, writing nothing, if another process took
-    // the turn. MAY commit asynchronously.
+    // that some of the findings still exist. False, writing nothing, if another process took the
+    // turn. MAY commit asynchronously.
     virtual bool advance(
         connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
     ) = 0;
 
-    // Goes through the next `rows` rows behind `place`, reads no others but by primary key, and
-    // answers with those that look as if there were something to clear. Plain read.
+    // Goes through the next `rows` rows behind `place`, reads other rows only by primary key, and
+    // answers with the rows that look as if they had to be cleared. Plain read.
     //
     // `retention` is for the last two tasks. A session is old once it expired that long ago, and
     // the tasks before it have each begun a pass since and completed it, leaving nothing of it.
@@ -145,9 +145,8 @@ public:
         std::chrono::microseconds retention
     ) = 0;
 
-    // Clears those of these rows, at most 100, for which the transaction that does it can prove it;
-    // skips rows locked by others and does not wait for them. Answers with the number of rows
-    // cleared.
+    // Clears at most 100 of these rows: each that the same transaction proves to be dead. Skips
+    // rows locked by others and does not wait for them. Answers with the number of rows cleared.
     //
     // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
     //               passed, and a session whose row is gone: a hold can only have been granted

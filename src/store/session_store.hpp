@@ -22,7 +22,7 @@ struct session_start {
 
 struct server_environment {
     // The problems that would break a promise on this server, each in one line that says what to
-    // do; empty where all is well.
+    // do; empty if there is none.
     std::string unsuitable{};  // nothing can be acquired here at all
     std::string durability{};  // a crash can undo what was committed
     // True for a node of a cluster with several nodes that may be written to at once. Those have
@@ -40,11 +40,11 @@ struct server_environment {
     }
 };
 
-// News that tell a session that it has to look at what it holds.
+// News that tell a session to look at its holds.
 struct session_news {
     std::int64_t notices = 0;  // of its row: grows when somebody else changed a hold
     // The server's incarnation, another one after each start and on each other server. An answer
-    // given under another one may not be in the present data. Where asked, empty: any.
+    // given under another one may not be in the present data. In a request, empty: any.
     std::string incarnation{};
 };
 
@@ -66,19 +66,19 @@ public:
     // May take 20 ms. Asked once per database object.
     virtual server_environment environment(connection& on) = 0;
 
-    // The part that changes. `standbys`: why a fail-over can undo what was committed; empty where
-    // none can. `branch`: the number that begin_branch() has given to the timeline of the server's
-    // data, server_info::place; 0: none yet; nothing: this user may not know. `incarnation`: as in
-    // session_news.
+    // The part that changes. `standbys`: why a fail-over can undo commits; empty if it cannot.
+    // `branch`: the number that begin_branch() has given to the timeline of the server's data,
+    // server_info::place; 0: none yet; nullopt: this user lacks the right to read it.
+    // `incarnation`: as in session_news.
     struct replication {
         std::string standbys{};
         std::optional<std::int64_t> branch{};
         std::string incarnation{};
     };
     virtual replication look_at_replication(connection&) { return {}; }
-    // Two servers that were promoted each for itself have timelines of one number, and may be told
-    // apart by this. MUST be as durable here as the server's disk, and MUST NOT wait for a standby.
-    // Keeps one that is there. False where this user may not write it.
+    // Two servers that were promoted independently have timelines of one number: this number tells
+    // them apart. MUST be as durable here as the server's disk, and MUST NOT wait for a standby.
+    // Keeps an existing number. False if this user lacks the right to write it.
     virtual bool begin_branch(connection&, std::int64_t) { return false; }
     virtual bool has_several_writers(connection&) { return false; }
     // Made on each connection of our own in such a cluster: its later reads are as new as on any
@@ -89,11 +89,11 @@ public:
     // and leave one live row; a row that has expired MUST stay as it is, and the answer is false.
     virtual bool start(connection& on, const session_start& session) = 0;
 
-    // Does the same, and grants as hold_store::try_acquire() in the same commit; answers with the
-    // token. `wanted` is for `session`, for no fixed term. Answers nothing, and writes nothing,
-    // where the key is not free at this moment without more ado; start() and try_acquire() then say
-    // more. MUST grant nothing where there is a row of this id, whatever came before it: so a call
-    // that arrives late, behind a start() or an end() that leaves the row, does nothing.
+    // As start(), and grants as hold_store::try_acquire() in the same commit; answers with the
+    // token. `wanted` is for `session`, for no fixed term. Answers nullopt, and writes nothing,
+    // if the key is not simply free at this moment; the caller then uses start() and try_acquire().
+    // MUST grant nothing if a row of this id exists: so a call that arrives late, behind a start()
+    // or an end() that leaves the row, does nothing.
     virtual std::optional<fencing_token> start_with_grant(
         connection& on, const session_start& session, const acquire_request& wanted
     ) = 0;
@@ -108,20 +108,20 @@ public:
         const session_news& known
     ) = 0;
 
-    // The row of this session, if it is live, is `to`'s from here on: its node_info takes the place
-    // of `expected`, and it expires one ttl from now. False, and nothing changed, where the row has
-    // another node_info: of several that take it over from the same one, one succeeds. MUST test
-    // and commit as heartbeat() does, and make news, so that a heartbeat of the former owner renews
+    // Gives the row of this session, if it is live, to `to`, whose node_info replaces `expected`;
+    // the session expires one ttl from now. False, and nothing changed, if the row has another
+    // node_info: of several that take it over from the same owner, one succeeds. MUST test and
+    // commit as heartbeat() does, and make news, so that a heartbeat of the former owner renews
     // nothing.
     virtual bool take_over(
         connection& on, const session_start& to, const std::string& expected
     ) = 0;
 
-    // The session ends now: it is expired from here on. Where `remove_unless` is given, the row of
-    // a live session is deleted as well, unless any of these rows is there still and names the
+    // The session ends now: it is expired from here on. If `remove_unless` is given, the row of
+    // a live session is deleted as well, unless any of these rows still exists and names the
     // session: the lock row of the key, the holder's row of key and owner, the waiter's of key and
-    // ticket. The same statement or packet decides and deletes. At most 256. Only safe when nothing
-    // that this session ever sent can still be under way. Harmless to repeat.
+    // ticket. The same statement or packet decides and deletes. At most 256. Only safe when no
+    // statement that this session ever sent can still be under way. Harmless to repeat.
     virtual void end(
         connection& on,
         const session_id& id,
@@ -129,8 +129,8 @@ public:
     ) = 0;
 
     // A release of the last level of this hold, which ends the session in the same durable commit:
-    // the row of one that is live is deleted. False, and nothing changed, where release() answers
-    // not_held, or the level is not the last. Only safe as above, and where the session has nothing
+    // the row of a live session is deleted. False, and nothing changed, if release() answers
+    // not_held, or the level is not the last. Only safe as above, and if the session has nothing
     // else. Harmless to repeat.
     virtual bool end_with_release(connection& on, const session_id& id, const hold& last) = 0;
 

@@ -44,13 +44,13 @@ struct store {
     std::unique_ptr<job_schedule_store> job_schedules;
     std::unique_ptr<job_bell_store> job_bells;
     std::unique_ptr<job_need_store> job_needs;
-    // None of them is there on the model: it is no server, and has no triggers or tables of users.
+    // The model has none of these: it is no server, and has no triggers or tables of users.
     std::unique_ptr<health_store> health{};
     std::unique_ptr<history_store> history{};
     std::unique_ptr<table_store> tables{};
 };
 
-// use(…) with the store that knows holds of this kind: they answer to the same names.
+// Calls use(…) with the store of holds of this kind: both stores have functions of these names.
 template <class Use>
 auto with_store_of(const store& of, lock_kind kind, Use&& use) {
     return kind == lock_kind::mutex ? use(*of.holds) : use(*of.holders);

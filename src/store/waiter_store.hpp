@@ -2,8 +2,8 @@
 // The operations on the queue of a key. The general MUSTs: hold_store.hpp.
 //
 // Words: a *waiter* is a row of the queue; it carries all that a grant needs. The lock row's
-// *ticket* is its last_ticket: not 0 wherever somebody may be waiting, and set in the transaction
-// that queues, under the lock row's lock. So a release sees it, however late:
+// *ticket* is its last_ticket. It is not 0 while somebody may wait, and the transaction that queues
+// a waiter sets it under the lock row's lock. So a release sees it, however late:
 //
 // | ticket | hold_store::release()          | hand_over(), serve()                              |
 // |--------|--------------------------------|---------------------------------------------------|
@@ -12,7 +12,7 @@
 // |        |                                | where none is left the key is free, the ticket 0  |
 //
 // Tickets only grow within a queue, and are never used again: a new queue starts at the clock, in
-// microseconds, where that is greater. A key is *takeable* when it has no owner, or an owner that
+// microseconds, if that is greater. A key is *takeable* when it has no owner, or an owner that
 // is dead and was dead for the row's lock_delay (see try_acquire on proof).
 //
 // A packet that locks the lock row MUST also let go of it: a client that is paused or cut off
@@ -47,13 +47,13 @@ enum class enqueue_status {
     session_ended = 2,
     not_now = 3,      // somebody has the row locked: try again
     wrong_kind = 4,   // see acquire_result::kind
-    unknown_key = 5,  // there is no row of it: only a grant makes one
+    unknown_key = 5,  // the key has no row: only a grant makes one
 };
 
 struct enqueue_result {
     enqueue_status status = enqueue_status::not_now;
     std::int64_t ticket = 0;      // where waiting
-    bool looks_takeable = false;  // where waiting: call serve(), nobody else may
+    bool looks_takeable = false;  // where waiting: call serve(), since nobody else may do it
     bool is_being_taken = false;  // where not_now: it was free, so that a try would wait and tell
     lock_kind kind = lock_kind::mutex;
 };
@@ -107,12 +107,12 @@ public:
     // locked: a waiter that queued while this waited for the row is among them. Waits for proofs.
     virtual hand_over_result hand_over(connection& on, const hold& held) = 0;
 
-    // The same for a key that is takeable. MUST wait for nobody.
+    // As hand_over(), but for a takeable key, which nobody holds live. MUST wait for nobody.
     virtual hand_over_result serve(connection& on, const key& name) = 0;
 
-    // Removes the waiter; false where it is not there any more: granted, or removed as dead. MUST
-    // NOT wait for the lock row. The lock row's ticket may stay. The caller gives no ticket where a
-    // lost answer left it unknown: one more look finds it.
+    // Removes the waiter; false if it is gone, because it was granted the key or removed as dead.
+    // MUST NOT wait for the lock row, whose ticket may stay. If a lost answer left the waiter's
+    // ticket unknown the caller gives none, and one more look finds it.
     virtual bool leave(
         connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
     ) = 0;
@@ -126,7 +126,7 @@ public:
         connection& on, const key& name, std::int64_t after, int limit
     ) = 0;
 
-    // The same for all keys that begin with `prefix`, in the order of keys and of each queue: the
+    // As list() for all keys that begin with `prefix`, in the order of keys and of each queue: the
     // first `limit` behind that ticket of that key; from the beginning for an empty key.
     virtual std::vector<queued_waiter> list_all(
         connection& on,
@@ -137,13 +137,13 @@ public:
     ) = 0;
 
     // True when this waiter waits for a key whose holder waits, … for a key of its own session.
-    // MUST say no where it waits no more: a key that was handed over to it is its own session's.
+    // MUST be false if it waits no more: a key that was handed over to it is its own session's.
     // Plain reads of one snapshot that leave out dead sessions. The caller asks after enqueue() has
     // committed, so that of the sessions that close a circle together the last one sees it.
     virtual bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) = 0;
 
-    // Rings for a waiter of another process, whose room listens to channel(), where its own bell
-    // cannot be rung; only where the engine has such bells. A hint: MUST NOT make anybody wait for
+    // Rings for a waiter of another process, whose room listens to channel(), if its own bell
+    // cannot be rung; only on an engine that has such bells. A hint: MUST NOT make anybody wait for
     // a log flush.
     virtual void ring(connection& on, const owner_id& whom) = 0;
     virtual std::string channel() const = 0;

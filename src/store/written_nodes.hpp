@@ -2,9 +2,9 @@
 
 namespace leasehold {
 
-// Where programs write: to one server; to one whose commits must reach a standby; or to several
-// nodes of a cluster at once, each of which has row locks of its own and compares what they have
-// changed when they commit.
+// Programs write to one server; to one whose commits must reach a standby; or to several nodes of a
+// cluster at once, each of which has row locks of its own: the nodes compare their changes at the
+// commit.
 enum class written_nodes { one, one_with_standby, several };
 
 }  // namespace leasehold
