@@ -162,8 +162,8 @@ claim_statement& claim_statement::is_row(const versioned_mapping& mapping, const
     return at.claimed_as.empty() ? *this : sql(" AND ").is_claimed_as(mapping, at.claimed_as);
 }
 
-// A claimant whose transaction did not commit has a version that may be that of another claim. The
-// names are compared letter by letter, since a collation may take two of them for one.
+// Compares the claimant, too: the version of a claim whose transaction did not commit may be that
+// of another claim. Compares it by each letter, since a collation may take two names for one.
 claim_statement& claim_statement::is_claimed_as(
     const versioned_mapping& mapping, const std::string& place
 ) {
@@ -204,7 +204,7 @@ claim_statement& claim_statement::key_is_any(
     return sql(")");
 }
 
-// One list where one claim has them all, and a test for each row otherwise.
+// One list if one claim has all rows, and otherwise a test for each row.
 claim_statement& claim_statement::is_any_of(
     const versioned_mapping& mapping, std::span<const versioned_row> rows
 ) {

@@ -1,6 +1,6 @@
 #pragma once
 // The text that the table stores of all dialects share: a statement that grows together with its
-// values, and the parts that are the same words everywhere.
+// values, and the parts whose text is the same everywhere.
 //
 // The user's table is always called t, so that names of columns cannot be taken for anything else.
 #include <span>
@@ -13,15 +13,15 @@
 
 namespace leasehold {
 
-// The words of an engine.
+// The parts of SQL that differ by engine.
 struct claim_words {
     char quote;                   // around names
     bool has_numbered_places;     // $1 rather than ?
     std::string_view set_prefix;  // before a column that is assigned
     // The present, as a column of this kind holds it; read anew by each use.
     std::string (*now)(time_kind times);
-    // When the statement began, which is never later: unlike the present it does not change while
-    // the statement runs, so that it can bound a range of an index. Null where `now` can.
+    // The time at which the statement began. Unlike the present it does not change while the
+    // statement runs, so that it can bound a range of an index. Null if `now` can do so.
     std::string (*began)(time_kind times);
     // The present, later by as many microseconds as the place says.
     std::string (*later)(time_kind times, const std::string& place);
@@ -55,8 +55,8 @@ public:
     claim_statement& name(const std::string& identifier, std::string_view prefix = "t.");
     claim_statement& table(const qualified_name& named);
     claim_statement& put(const value& each);
-    // Answers with the place of a value that is written later. Where places have no numbers the
-    // text must come to this place before any other value is added.
+    // Answers with the place of a value that is written later. If places have no numbers the text
+    // must come to this place before any other value is added.
     std::string add(value each);
 
     // FROM … AS t, with the index where the engine needs its name.
@@ -71,18 +71,18 @@ public:
     claim_statement& key_is_mine(const std::vector<std::string>& key);
     // … AND …, or a condition that always holds.
     claim_statement& all_of(const std::vector<condition>& conditions, time_kind times);
-    // ORDER BY …, or nothing.
+    // ORDER BY …, or an empty text.
     claim_statement& ordered(const std::vector<order_by>& by);
 
     claim_statement& available(const versioned_mapping& mapping);
-    // The same without the mapping's further conditions.
+    // As available(), but without the mapping's further conditions.
     claim_statement& open(const versioned_mapping& mapping);
     // Available without, and because of, a term that has passed.
     claim_statement& fresh(const versioned_mapping& mapping);
     claim_statement& late(const versioned_mapping& mapping);
     // Compares key, version and, for a claimed row, its claimant and its term.
     claim_statement& still_is(const versioned_mapping& mapping, const versioned_row& at);
-    // The same in parts. The place of the claimant may be empty: not compared.
+    // The parts of that comparison. An empty place for the claimant: not compared.
     claim_statement& is_row(const versioned_mapping& mapping, const row_places& at);
     claim_statement& is_claimed_as(const versioned_mapping& mapping, const std::string& place);
     claim_statement& within_term(const versioned_mapping& mapping, bool is_claimed);

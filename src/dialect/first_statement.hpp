@@ -2,9 +2,9 @@
 // Hints, gained from earlier answers, on the statement that an acquire best sends first. A wrong
 // hint costs one statement more, and nothing else.
 //
-// A table of fixed size remembers keys that were refused lately by a hash each: two keys of one
-// place take turns. The results of the latest tries of a free key tell whether keys are mostly new,
-// as where each order has a lock of its own.
+// A table of fixed size remembers a hash of each key that was refused lately: of two keys with one
+// place it remembers the later one. The results of the latest tries of a free key tell whether keys
+// are mostly new, such as when each order has a lock of its own.
 //
 // Threads: safe.
 #include <array>
@@ -21,15 +21,15 @@ public:
     enum class choice {
         take_free = 1,  // nobody is known to have it
         look = 2,       // somebody had it when it was last tried
-        whole = 3,      // the one that is right in every case
+        whole = 3,      // the statement that is right in every case
     };
 
     choice of(const key& name) noexcept;
 
-    // A key that was granted had a row, which the small one takes; or it was new.
+    // The granted key had a row, so that the small statement would have taken it; or it was new.
     void note_taken() noexcept;
     void note_missed() noexcept;
-    // Remembers the state in which a statement found the key.
+    // Remembers that somebody had the key; forgets this when it is granted.
     void note_refused(const key& name) noexcept;
     void note_granted(const key& name) noexcept;
 
@@ -38,8 +38,8 @@ public:
 
 private:
     static constexpr std::size_t places = 4096;
-    // The number of misses in a row after which the whole statement goes first, and the number of
-    // tries in which one small statement then asks whether that is still right.
+    // After so many misses in a row the whole statement is sent first. Then one try of this number
+    // sends a small statement, to find out whether keys are still mostly new.
     static constexpr int misses_max = 4;
     static constexpr unsigned tries_between_small_ones = 16;
 

@@ -19,7 +19,7 @@ struct needed_rights {
 
 class sql_health_store : public health_store, protected sql_store {
 public:
-    // None where the engine has no more to say of them.
+    // Empty if the engine has no more to say of them.
     std::vector<finding> examine_tables(connection&, const examination_settings&) override {
         return {};
     }
@@ -59,7 +59,7 @@ protected:
 
     const statements& shapes_;
 
-    // None where the engine knows no rights.
+    // Empty if the engine knows no rights.
     virtual std::vector<needed_rights> needed() const { return {}; }
     virtual bool has_right(connection&, const std::string&, const std::string&) { return true; }
     // The rights that `GRANT a, b ON x, y TO …;`, one after another, give.

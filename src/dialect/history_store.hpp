@@ -25,8 +25,8 @@ public:
     std::int64_t prune(connection& on, int rows_max) override;
 
 protected:
-    // True when this very user has made them, as make_triggers() would. Then they stay: a change of
-    // triggers has to wait for transactions, and everybody else waits behind it.
+    // True if this very user has made the triggers as make_triggers() would. Then they stay: a
+    // change of triggers has to wait for transactions, and everybody else waits behind it.
     virtual bool has_triggers(connection& on);
     // True when each name and body in the answer of `triggers` stands in one of these texts.
     static bool are_all_in(const result& found, const std::vector<std::string>& texts);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t hold_columns = 10;
 
-// A statement reads clocks more than once. Nothing is known of a session whose row is gone.
+// A statement reads clocks more than once, so that a difference may be negative. Null, 0 here: the
+// session's row is gone.
 std::chrono::microseconds not_negative(const row& from, std::size_t column) {
     const std::int64_t found = from.is_null(column) ? 0 : from.integer(column);
     return std::chrono::microseconds{std::max(std::int64_t{0}, found)};

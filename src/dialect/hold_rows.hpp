@@ -1,5 +1,6 @@
 #pragma once
-// The one reader of lock_info: the columns that describe a hold, the same of every statement.
+// The one reader of lock_info, from the columns that describe a hold in the answer of each
+// statement.
 #include <cstddef>
 #include <vector>
 

@@ -100,7 +100,7 @@ std::optional<lock_info> sql_hold_store::force_release(
 
 bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) {
     const parameters change{value_of(name), static_cast<int>(to)};
-    // The row is idle and yet did not change: another session changed it after our snapshot.
+    // The row was idle and did not change: another session had changed it after our snapshot.
     constexpr int looks_max = 4;
     for (int look = 1;; ++look) {
         const result found = write(on, "change_kind", change);

@@ -1,6 +1,6 @@
 #pragma once
 // Holds of mutexes, as far as the engines treat them alike. Each engine has its own way to grant a
-// key, and to tell whether a grant can go with a transaction of the caller's.
+// key, and to tell whether a grant can be part of a transaction of the caller's.
 #include "dialect/first_statement.hpp"
 #include "dialect/sql_store.hpp"
 #include "store/hold_store.hpp"
@@ -51,12 +51,12 @@ protected:
         bool is_free = false;  // no owner, and yet it was not granted
     };
     static attempt attempt_in(const row& from);
-    // Tries `holder_of` and `take_free` with the `values` of `wanted`: nothing where they do not
+    // Tries `holder_of` and `take_free` with the `values` of `wanted`: nullopt if they do not
     // decide.
     std::optional<acquire_result> try_small(
         connection& on, const acquire_request& wanted, const parameters& values
     );
-    // The first tells whether a free key is to be expected; the second notes that it was one.
+    // The first tells whether the key is probably free; the second notes that it was free.
     bool is_worth_taking(const key& name) noexcept {
         return first_.of(name) == first_statement::choice::take_free;
     }
@@ -66,7 +66,7 @@ protected:
     }
     // Notes the result of the statement that is right in every case.
     void note(const key& name, const attempt& made) noexcept;
-    // The answer of find_grants(): nothing where the rows are fewer than `wanted`.
+    // The answer of find_grants(): nullopt if the rows are fewer than `wanted`.
     static std::optional<std::vector<fencing_token>> tokens_of(
         const result& found, std::size_t wanted
     );

@@ -28,7 +28,7 @@ void in_parts(const std::vector<Item>& all, Use&& use) {
     }
 }
 
-// Reads "job that waits, job it needs, what it wants, what became of the needed job or null".
+// Reads "waiting job, needed job, the wanted end, the state that the needed job got or null".
 job_need_over over_in(const row& from) {
     job_need_over one;
     one.what = {from.integer(0), from.integer(1), static_cast<need_until>(from.integer(2))};
@@ -90,7 +90,7 @@ std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_
     if (rows.size() < passed_max) {
         place = {};
     } else if (rows.back().integer(4) != 0) {
-        // The needed job has not ended: all others that wait for it do so rightly.
+        // The needed job has not ended: skip the other rows of jobs that wait for it.
         place = {place.needs + 1, 0};
     }
     return all;
@@ -100,7 +100,7 @@ void sql_job_need_store::forget(connection& in, const std::vector<job_need_over>
     in_parts(over, [&](std::span<const job_need_over> part) { forget_rows(in, part); });
 }
 
-// Where lists stand in the text it sends a statement for each waiting job, or for each needed one,
+// If lists stand in the text it sends a statement for each waiting job, or for each needed one,
 // whichever are fewer.
 void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_over> over) {
     std::map<job_id, std::vector<job_id>> of, for_whom;
@@ -177,7 +177,7 @@ std::vector<job_id> sql_job_need_store::left_waiting(
 job_need_store::note_outcome sql_job_need_store::note_reason(
     connection& on, job_id id, const std::string& words
 ) {
-    // The number of changed rows does not tell it: the same words may stand there.
+    // The number of changed rows does not tell whether the job waits: its row may have this text.
     if (read(on, "waits", {id}).rows.empty()) return note_outcome::gone;
     if (not_locked(on, {&id, 1}).empty()) return note_outcome::locked;
     write(on, "note_reason", {id, words});

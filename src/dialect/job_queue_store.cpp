@@ -125,7 +125,8 @@ std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_
 // ----------------------------------------------------------------------------------- managing
 
 retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
-    // Another caller may change the job between two of these; each time that caller has got on.
+    // If another caller changes the job between two of these, try again: that caller has made
+    // progress.
     constexpr int looks_max = 10;
     for (int look = 0; look < looks_max; ++look) {
         if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;
@@ -228,7 +229,7 @@ std::vector<queue_info> sql_job_queue_store::describe_queues(connection& on) {
         places.emplace(each, all.size());
         all.emplace_back().name = std::move(each);
     }
-    // A queue that has come since is left to the next call.
+    // Leaves a queue that was created since to the next call.
     const auto each_of = [&](const char* question, auto&& use) {
         for (const row& found : read(on, question).rows) {
             const auto place = places.find(found.bytes(0));

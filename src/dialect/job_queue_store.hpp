@@ -1,5 +1,5 @@
 #pragma once
-// The upkeep of queues and managing jobs, as far as the engines do them alike. The differences:
+// The upkeep of queues and managing jobs, as far as all engines do it alike. The differences:
 // src/dialect/<engine>/job_queue_store.cpp.
 #include <map>
 #include <optional>

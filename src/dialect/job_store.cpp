@@ -29,7 +29,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
     std::vector<enqueued_job> made;
     made.reserve(what.size());
     for (std::size_t first = 0; first < what.size();) {
-        // Two jobs of one key in a statement would conflict with a row that is not there yet.
+        // Two jobs of one key in a statement would conflict with a row that does not exist yet.
         std::set<std::string_view> keys;
         std::size_t end = first;
         while (end < what.size() &&
@@ -44,7 +44,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
                 continue;
             }
             enqueued_job one{0, false};
-            // A look finds no job where the other job has ended: then this inserts again.
+            // If the job that had the key has ended, a look finds no job: then this inserts again.
             constexpr int looks_max = 10;
             for (int look = 0; one.id == 0; ++look) {
                 if (look == looks_max) {
@@ -63,7 +63,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
     return made;
 }
 
-// The job that has the unique key; nothing where no job has it any more, or where it runs no more.
+// The job that has the unique key; nullopt if no job has it any more, or its run has ended.
 std::optional<enqueued_job> sql_job_store::settle_conflict(
     connection& on, std::string_view queue, const new_job& what
 ) {

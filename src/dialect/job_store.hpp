@@ -1,5 +1,5 @@
 #pragma once
-// Jobs, as far as the engines keep them alike. What differs: src/dialect/<engine>/job_store.cpp.
+// Jobs, as far as the engines keep them alike. The differences: src/dialect/<engine>/job_store.cpp.
 #include <map>
 #include <optional>
 #include <set>
@@ -34,18 +34,18 @@ public:
 
 protected:
     // Inserts a list of jobs of which no two have the same unique key. Answers the id of each;
-    // nothing where its key was there.
+    // nullopt if its key was taken.
     virtual std::vector<std::optional<job_id>> insert(
         connection& on, std::string_view queue, std::span<const new_job> what
     ) = 0;
 
-    // The job that has the unique key now; nothing where none has it.
+    // The job that has the unique key now; nullopt if no job has it.
     virtual std::optional<enqueued_job> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
     );
     // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
     // to $12 values_of_like(), $13 until when it is unique. False: the job that has the key runs,
-    // or is gone, and nothing was changed.
+    // or has ended, and nothing was changed.
     virtual bool replace(connection& on, const parameters& values) {
         return !inside(on, "replace", values).rows.empty();
     }
@@ -64,8 +64,8 @@ protected:
     static std::int64_t kept_for(std::chrono::microseconds retention);
     // True for the end of a completed job of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
-    // True where `insert_plain` serves: the jobs are due, have no keys, and are alike in all but
-    // kind, payload and priority.
+    // True if `insert_plain` serves: the jobs are due, have no keys, and differ only in kind,
+    // payload and priority.
     static bool are_plain(std::span<const new_job> what);
     // The values of attempts, rescues, delays of retries, time limit or -1.
     static parameters values_of_like(const new_job& each);

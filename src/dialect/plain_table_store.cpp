@@ -120,7 +120,7 @@ std::optional<found_row> plain_table_store::read(
 }
 
 // Two ranges of one index, each with a limit of its own, because an OR of them would be a scan:
-// rows never claimed, and rows whose term has passed. Their limits are words, and powers of two:
+// rows never claimed, and rows whose term has passed. Their limits are literals, and powers of two:
 // PostgreSQL takes a limit that is a parameter for a tenth of the table or plans anew each time,
 // and few texts are prepared.
 claim_statement& plain_table_store::ranges(
@@ -174,9 +174,9 @@ bool plain_table_store::shows_full(connection& inside, const several_request& wa
     });
 }
 
-// Positions in random parts, each of them in order: workers do not run after each other, and two
-// batches that hold rows the other steps around do so in one direction. MariaDB's SKIP LOCKED
-// queues for an instant, and takes two that meet from opposite sides for a deadlock.
+// Positions in random parts, each part in order. Random, so that concurrent workers do not all try
+// the same rows; in order, because MariaDB's SKIP LOCKED queues for an instant, and takes two
+// batches that try each other's rows in opposite directions for a deadlock.
 std::vector<std::size_t> plain_table_store::turns(std::size_t size, std::size_t part) {
     std::vector<std::size_t> positions(size);
     std::iota(positions.begin(), positions.end(), std::size_t{0});
@@ -192,9 +192,8 @@ std::vector<std::size_t> plain_table_store::turns(std::size_t size, std::size_t 
     return positions;
 }
 
-// Candidates are looked at, not locked, and as many of them taken as are missing, until there are
-// enough, or some and it is crowded: a smaller batch now, before the terms of its first rows run
-// out.
+// Reads candidates without a lock, and takes as many as are missing, until the batch is full. If
+// many others claim, too, it stops at a smaller batch, before the terms of its first rows run out.
 several_claimed plain_table_store::claim_in_turns(
     connection& inside, const several_request& wanted, const taking& take
 ) const {

@@ -42,7 +42,7 @@ protected:
     explicit plain_table_store(const claim_words& words LEASEHOLD_LIFETIMEBOUND) : words_(words) {}
     claim_statement begin(std::string_view text) const { return claim_statement{words_, text}; }
 
-    // Locks the rows that nobody else has locked, in one statement where that can be.
+    // Locks the rows that nobody else has locked, in one statement if possible.
     virtual std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const = 0;
 
@@ -53,8 +53,8 @@ protected:
         const std::vector<std::string>& columns
     );
     std::vector<versioned_row> candidates(connection& inside, const several_request& wanted) const;
-    // True when a row of the greatest version is among them. Asks only where that may be so: nobody
-    // counts a column of 64 bits to its end.
+    // True if a row of the greatest version is among them. Never asks about a column of 64 bits,
+    // which nobody counts to its end.
     bool shows_full(connection& inside, const several_request& wanted) const;
     // A claim of several in steps: `take` gets candidates, which are keys and versions, and claims
     // as many of them as it can.

@@ -43,7 +43,7 @@ run_info run_info_of(const row& from, std::size_t first) {
     return info;
 }
 
-// The time, and a run where there is one.
+// The time, and the run if there is one.
 run_look run_look_of(const row& from) {
     run_look seen{instant_of(from.integer(0)), std::nullopt};
     if (!from.is_null(1)) seen.last = run_info_of(from, 1);

@@ -51,7 +51,7 @@ sql_schema_store::sql_schema_store(
 }
 
 std::optional<std::vector<migration_record>> sql_schema_store::recorded(connection& on) {
-    // An error would end a transaction; elsewhere the answer costs no question of its own.
+    // If an error would end the transaction this asks first; elsewhere an error tells it for free.
     const bool is_inside = on.state() == connection_state::in_transaction;
     if (is_inside && !has_records(on)) return std::nullopt;
     std::vector<migration_record> records;

@@ -31,7 +31,7 @@ public:
 
     // Carries out a statement that changes nothing.
     virtual result read(connection& on, const statement& what, const parameters& values) const = 0;
-    // Carries out a statement that is to commit by itself; on SQLite it commits only where one
+    // Carries out a statement that is to commit by itself; on SQLite it commits only if one
     // statement has changed something or returned a row.
     virtual result write(connection& on, const statement& what, const parameters& values) const = 0;
     // Carries out a statement that is part of the caller's transaction.
@@ -41,7 +41,7 @@ public:
     virtual result carry_out(connection& on, std::string_view sql, const parameters& values) const {
         return on.execute(sql, values);
     }
-    // Called before a read that takes rows of another boot as they are: on SQLite this frees them.
+    // Called before a read that does not test the boot: on SQLite this frees rows of another boot.
     virtual void enter(connection&) const {}
 
 private:

@@ -1,9 +1,9 @@
 #pragma once
-// Statements and migrations are written with these two words, filled in once; for the words of
-// statements alone see statements.hpp.
+// Statements and migrations are written with these two words, filled in once; statements.hpp has
+// the words of statements alone.
 //
 // {prefix}lock  → the table's name as statements use it: "ops".leasehold_lock
-// {bare}lock    → the same without a schema, for the names of indexes and constraints
+// {bare}lock    → that name without a schema, for the names of indexes and constraints
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +24,8 @@ std::string replaced(std::string_view text, std::string_view word, std::string_v
 // the byte FF.
 std::string end_of_prefix(std::string_view prefix);
 
-// The least that is not less than `prefix`, and greater than `after`; where there is no `after`,
-// the prefix.
+// The least byte string that is not less than `prefix`, and greater than `after`; without an
+// `after`, the prefix.
 std::string first_of_page(std::string_view prefix, std::string_view after);
 
 // Splits a script at `;` that ends a line. Comments stay with the statement they precede; a part

@@ -101,7 +101,7 @@ public:
             parameters values;
             values.reserve(size * columns);
             for (std::size_t number = 0; number < size; ++number) {
-                // The last one fills up the text.
+                // The last entry, repeated, fills up the text.
                 parameters one = values_of(first + std::min(number, asked - 1));
                 for (value& each : one) values.push_back(std::move(each));
             }
@@ -122,8 +122,8 @@ private:
     static constexpr std::array<std::size_t, 5> sizes{1, 4, 16, 64, 256};
 
     statement of_size(std::size_t size) const;
-    // The text of sizes[at]: written when it is first asked for, since the long ones take a
-    // millisecond that a short program has no use for.
+    // The text of sizes[at], made at its first use: a long text takes a millisecond, which a short
+    // program should not spend.
     const statement& of_kept_size(std::size_t at) const;
 
     std::string source_;
@@ -133,10 +133,10 @@ private:
     mutable std::array<statement, sizes.size()> texts_;
 };
 
-// Those of one file, with their words and the tables' names filled in.
+// The statements of one file, with their words and the tables' names filled in.
 class statements {
 public:
-    // Throws std::logic_error where the engine has no such file.
+    // Throws std::logic_error if the engine has no such file.
     statements(
         engine which,
         std::string_view file,
@@ -144,10 +144,10 @@ public:
         written_nodes written = written_nodes::one
     );
 
-    // Throws std::logic_error where there is none of that name. 15 ns.
+    // Throws std::logic_error if no statement has that name. 15 ns.
     const statement& operator[](std::string_view name) const;
     const list_statement& list(std::string_view name) const;
-    // Nothing where this engine needs no such statement.
+    // Null if this engine needs no such statement.
     const statement* find(std::string_view name) const;
     // The text with its parameters as the file has them.
     const std::string& source(std::string_view name) const;

@@ -1,6 +1,6 @@
 #pragma once
-// The clean-up's place in a table whose primary key has two columns, as one string of bytes: the
-// key, which is of any size, and behind it the rest, which is of one.
+// The clean-up's position in a table whose primary key has two columns, as one string of bytes: the
+// key, of any size, and behind it the second column, whose size is fixed: the *rest*.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -14,14 +14,15 @@
 
 namespace leasehold {
 
-// The rest is a holder's owner, or a waiter's ticket, the most significant byte first.
+// The second column is a holder's owner, or a waiter's ticket, the most significant byte first. The
+// other tasks have none.
 constexpr std::size_t size_of_rest(upkeep_task task) noexcept {
     constexpr std::size_t owner_size = 16, ticket_size = 8;
     if (task == upkeep_task::dead_holders) return owner_size;
     return task == upkeep_task::dead_waiters ? ticket_size : 0;
 }
 
-// The key and the rest; nothing and nothing at the beginning.
+// The key and the rest; both are empty at the beginning.
 inline std::pair<std::string, std::string> split_place(upkeep_task task, std::string_view place) {
     const std::size_t rest = place.empty() ? 0 : size_of_rest(task);
     const std::size_t key = place.size() < rest ? 0 : place.size() - rest;

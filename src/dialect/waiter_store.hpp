@@ -7,7 +7,7 @@ namespace leasehold {
 
 class sql_waiter_store : public waiter_store, protected sql_store {
 public:
-    // `channel` is that of the bells, where there are any.
+    // `channel`: the bells' channel, if the engine has bells.
     sql_waiter_store(std::shared_ptr<const sql_dialect> how, std::string channel)
         : sql_store(std::move(how), "waiter"), channel_(std::move(channel)) {}
 

@@ -6,7 +6,7 @@
 namespace leasehold::mysql_dialect {
 
 // The statements of one packet add the number of their changes to the variable @leasehold_count;
-// further variables are theirs.
+// they may use further variables.
 class batch {
 public:
     void add(const statement& what, const parameters& values = {}) { packet_.add(what, values); }

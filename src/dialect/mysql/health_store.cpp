@@ -45,13 +45,13 @@ public:
         return found;
     }
 
-    // information_schema shows a user the tables that he has a right to.
+    // information_schema shows only tables to which the user has a right.
     bool is_hidden(connection& on, const std::string& table) override {
         try {
             return !has_right(on, how_->names().prefix + table, "SELECT");
         } catch (const error& failure) {
             if (failure.connection_is_lost()) throw;
-            return false;  // it is not there
+            return false;  // the table does not exist
         }
     }
 
@@ -67,8 +67,8 @@ private:
         try {
             on.execute(text);
         } catch (const error& failure) {
-            // A server that takes no writes says so before it looks at rights; that is a finding of
-            // its own.
+            // A server that takes no writes says so before it looks at rights: another finding
+            // reports that.
             if (failure.code() == errc::read_only) return true;
             if (failure.code() != errc::permission_denied) throw;
             return false;
@@ -86,7 +86,7 @@ private:
         throw std::logic_error("no column is known of " + table);
     }
 
-    // Where the URL leaves encryption to the server this asks whether the connection has it.
+    // If the URL leaves encryption to the server this asks whether the connection has it.
     void add_way(std::vector<finding>& found, connection& on) const {
         transport way = on.server().transport;
         if (way == transport::unverified) {
@@ -235,7 +235,7 @@ private:
         return count.empty() || count == "1" ? "one has it" : count + " have it";
     }
 
-    // A replica that takes no writes more is reported as `unsuitable`.
+    // A replica that takes no writes either is reported as `unsuitable`.
     void add_sources(std::vector<finding>& found, connection& on, const named_values& variables)
         const {
         std::vector<std::string> sources;

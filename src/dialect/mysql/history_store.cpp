@@ -1,5 +1,5 @@
-// On MySQL and MariaDB rights are proved before triggers are made, and a bound that a subquery
-// computes does not bound an index: a statement asks for it first. The statements: history.sql.
+// On MySQL and MariaDB this proves rights before it makes triggers. A bound that a subquery
+// computes does not bound an index: a statement reads it first. The statements: history.sql.
 #include "dialect/history_store.hpp"
 
 #include "dialect/mysql/stores.hpp"

@@ -1,4 +1,4 @@
-// Grants keys on MySQL and MariaDB, and tells whether a grant can go with a transaction of the
+// Grants keys on MySQL and MariaDB, and tells whether a grant can be part of a transaction of the
 // caller's. The statements, and the reasons for their form: hold.sql.
 #include "dialect/hold_store.hpp"
 
@@ -77,7 +77,7 @@ public:
         return tokens_of(how_->read(on, ask, values), keys.size());
     }
 
-    // The statement would lock a row that nobody holds.
+    // The statement would lock the row even if nobody holds it.
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {
         const auto seen = describe(on, name, false);
         if (!seen || !seen->info.is_held) return std::nullopt;
@@ -113,8 +113,8 @@ private:
             for (std::size_t at = 0; at < row.size(); ++at) columns_.at(at).push_back(row[at]);
             bytes_ += row[0].bytes().size();
         }
-        // Each byte of a key is sixteen of the packet, beside 300 for the row and its node's words,
-        // in the least max_allowed_packet that connections are taken with.
+        // Each byte of a key takes sixteen bytes of the packet, beside 300 for the row and its
+        // node_info; connections need at least this max_allowed_packet.
         bool is_full() const noexcept { return bytes_ * 16 + columns_[0].size() * 800 > 56'000; }
         std::string filled_in(std::string text) const {
             const std::size_t rows = columns_[0].size();

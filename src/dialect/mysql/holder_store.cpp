@@ -22,7 +22,7 @@ private:
     struct attempt {
         holder_result answer;
         bool key_is_known = false;
-        bool is_open = false;   // the pre-check refused nothing, and the gate did
+        bool is_open = false;   // the pre-check did not refuse, but the gate did
         bool has_dead = false;  // the pre-check did not count holders that look dead
     };
 
@@ -48,7 +48,7 @@ mysql_holder_store::attempt mysql_holder_store::ask(
     made.is_open = made.answer.status == holder_status::granted;
     made.has_dead = report.integer(dead) > 0;
     if (made.answer.status == holder_status::busy && !report.is_null(holder)) {
-        // The first of the holders that were alive; one that died since is no obstacle.
+        // The first of the holders that were alive; a holder that died since is no obstacle.
         if (report.integer(remaining) >= 0) made.answer.holder = holder_in(report, holder);
     }
     return made;
@@ -59,9 +59,9 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
     const auto values = [&](bool has_buried) { return joined(request, {has_buried ? 1 : 0}); };
     return despite_deadlocks([&] {
         attempt made = ask(on, "try_acquire", values(false));
-        // The pre-check refused nothing, and yet it was not granted: there was no gate, or there
-        // are dead, or somebody was faster. In each of the first two cases somebody has made
-        // progress. A row of the dead that cannot be had now is a proof's, or another taker's.
+        // The pre-check did not refuse, and yet it was not granted: there was no gate, or there are
+        // dead holders, or another caller was faster. In each of the first two cases somebody has
+        // made progress. If the row of a dead holder is locked, a proof or another caller has it.
         constexpr int looks_max = 8;
         bool has_buried = false;
         for (int look = 1; made.is_open && look < looks_max; ++look) {
@@ -78,7 +78,7 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
     });
 }
 
-// Buries all that it can without waiting; answers whether there were any.
+// Removes all dead holders that it can without waiting; answers whether there were any.
 bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wanted) const {
     const value name = value_of(wanted.key);
     const result found = read(on, "looks_dead", {name, value_of(wanted.owner)});

@@ -8,7 +8,7 @@
 namespace leasehold::mysql_dialect {
 namespace {
 
-// False where the id that was drawn is there already: another try would get no further.
+// False if the drawn id exists already: another try would get no further.
 bool is_of_unique_key(const error& failure) {
     return failure.native_code() == duplicate_key_code &&
            !failure.server_message().ends_with("PRIMARY'");
@@ -27,7 +27,7 @@ bool reads_newest(connection& on) {
 }
 
 // An insert that is refused keeps a lock on the row that has the key, and on the gap before it,
-// until the transaction ends: so long the worker that runs that job could not end it. So in a
+// until the transaction ends: until then the worker that runs that job could not end it. So in a
 // transaction a plain read looks for the keys first.
 std::vector<std::optional<job_id>> job_inserts::insert(
     connection& on, const std::string& queue, std::span<const new_job> what
@@ -37,7 +37,7 @@ std::vector<std::optional<job_id>> job_inserts::insert(
     const std::vector<bool> blocked = are_blocked(on, queue, what);
     const std::set<std::string> taken =
         is_inside ? taken_of(on, queue, what) : std::set<std::string>{};
-    // Where the plain read may see an old snapshot, only the inserts themselves tell.
+    // If the plain read may see an old snapshot, only the inserts themselves tell.
     const bool is_trusted = taken.empty() || is_read_newest || reads_newest(on);
     places wanted;
     bool has_keys = false;
@@ -99,8 +99,9 @@ std::vector<bool> job_inserts::are_blocked(
         if (each.ordering_key.empty()) continue;
         std::int64_t& of_key = before[each.ordering_key];
         blocked[at] = of_key >= per_key;
-        // A job that is not due holds no other back. One with a unique key may be refused, and then
-        // nobody would free those behind it; a claim blocks a job that is available too early.
+        // A job that is not due holds no other back. A job with a unique key may be refused, and
+        // then nobody would free the jobs behind it; a claim blocks a job that is available too
+        // early.
         const bool is_early =
             each.delay.count() > 0 || (each.run_at && run_at_of(*each.run_at) > now);
         if (!is_early && each.unique_key.empty()) ++of_key;
@@ -128,7 +129,8 @@ job_inserts::ahead job_inserts::ahead_of(
         const result found = on.execute(text, as_bytes(values));
         const std::int64_t is = found.rows.at(0).integer(2);
         if (is != seen.running_per_key_max) {
-            // Too few were counted, or more than matter: count again by the true number.
+            // The statement counted up to the limit that this process knew, which the queue's row
+            // no longer has: count again up to the present limit.
             seen.running_per_key_max = is;
             queues_.note(queue, seen);
             first = 0;

@@ -18,7 +18,7 @@ class sql_dialect;
 
 namespace leasehold::mysql_dialect {
 
-// True where a plain read sees everything that was committed before it. A transaction of the
+// True if a plain read sees everything that was committed before it. A transaction of the
 // caller's may be at another level, and see the state at its beginning.
 bool reads_newest(connection& on);
 
@@ -32,14 +32,14 @@ public:
         : how_(how), texts_(texts), queues_(queues) {}
 
     // Inserts a list of jobs of which no two have the same unique key. Answers the id of each;
-    // nothing where its key was there.
+    // nullopt if its key was taken.
     std::vector<std::optional<job_id>> insert(
         connection& on, const std::string& queue, std::span<const new_job> what
     );
 
 private:
     using places = std::vector<std::size_t>;  // in a list of new jobs
-    // The number of jobs of each ordering key, as far as they matter, and when they were counted.
+    // The number of jobs of each ordering key, as far as it matters, and when they were counted.
     struct ahead {
         std::map<std::string, std::int64_t> of_keys;
         std::int64_t now = 0;

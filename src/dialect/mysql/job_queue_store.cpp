@@ -74,7 +74,7 @@ public:
             constexpr int looks_max = 10;
             const bool is_mistaken = seen.integer(0) != per_key;
             per_key = seen.integer(0);
-            // A mistake means that somebody has changed the queue's limits.
+            // A different number means that somebody has changed the queue's limits.
             if (is_mistaken && ++looks < looks_max) continue;
             if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
             place.key = seen.is_null(1) ? "" : seen.bytes(1);
@@ -107,7 +107,7 @@ public:
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
-        // Where the job was retried between the looks at the two tables: look again.
+        // The job was retried between the looks at the two tables: look again.
         constexpr int looks_max = 10;
         for (int look = 0; look < looks_max; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
@@ -192,8 +192,8 @@ private:
         return "[" + list + "]";
     }
 
-    // Sends a statement whose text has how many jobs of a key may run at a time, until the answer
-    // has the same number.
+    // Sends a statement whose text has the number of jobs of a key that may run at a time, until
+    // the answer has that number, too.
     template <class Send, class Read>
     result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
         std::int64_t believed = 1;

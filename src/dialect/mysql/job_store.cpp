@@ -84,7 +84,7 @@ protected:
 
 private:
     // ---- claiming
-    // The parameters that say how many jobs are looked at.
+    // The parameters that bound the number of jobs to look at.
     static constexpr const char *claimed_at_once = "$2", *looked_at_in_turn = "$4";
     std::string claim_text(
         std::string_view name,
@@ -118,7 +118,7 @@ private:
 
 // ---------------------------------------------------------------------------------- enqueuing
 
-// One job is one statement that commits; several are enqueued all or none.
+// Enqueues one job by one statement that commits, and several jobs all or none.
 std::vector<enqueued_job> mysql_job_store::enqueue(
     connection& on, std::string_view queue, const std::vector<new_job>& what
 ) {
@@ -188,7 +188,7 @@ claim_result mysql_job_store::claim(connection& on, const claim_request& wanted)
     return claim_in_turn(on, wanted);
 }
 
-// Takes the answer of `claim`. False where the queue is claimed in turn: then the caller does that.
+// Takes the answer of `claim`. False if the queue is claimed in turn: then the caller does that.
 bool mysql_job_store::take(const result& found, const claim_request& wanted, claim_result& got) {
     const row& how = found.rows.at(0);
     got.session_has_ended = how.integer(0) == 0;
@@ -292,7 +292,7 @@ void mysql_job_store::complete(
     }
 }
 
-// Carries out the ends that are not done yet, with all that may come of an end.
+// Carries out the ends that are not done yet, with all that may follow an end.
 void mysql_job_store::finish_rest(
     connection& on,
     const session_id& whose,

@@ -8,7 +8,8 @@
 
 namespace leasehold::mysql_dialect {
 
-// The queues as the process has seen them. Hints: a caller with an old one is told and asks again.
+// The queues as the process has seen them. Hints: a caller with an old one is refused, and looks
+// again.
 //
 // Threads: safe.
 class known_queues {

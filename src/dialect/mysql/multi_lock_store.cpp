@@ -1,4 +1,4 @@
-// Several keys at once on MySQL and MariaDB. The statements, and why they are as they are:
+// Several keys at once on MySQL and MariaDB. The statements, and the reasons for their form:
 // multi_lock.sql.
 #include "store/multi_lock_store.hpp"
 
@@ -17,7 +17,7 @@ public:
     explicit mysql_multi_lock_store(shared_dialect how) : sql_store(std::move(how), "multi_lock") {}
 
     acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {
-        // Takeable when looked at and yet not ours: somebody else was there first.
+        // Takeable when looked at and yet not granted: another session was faster.
         constexpr int looks_max = 3;
         for (int look = 1; look <= looks_max; ++look) {
             std::vector<key> unknown;
@@ -86,7 +86,7 @@ private:
         return tokens;
     }
 
-    // Why the request must be refused as things stand, or the keys that have no row yet.
+    // Why the request must be refused at present, or the keys that have no row yet.
     std::optional<acquire_all_result> refusal(
         connection& on, const acquire_all_request& wanted, std::vector<key>& unknown
     ) const {
@@ -127,7 +127,7 @@ private:
         }
     }
 
-    // The tokens of all keys, or of fewer, and then nothing was changed.
+    // The tokens of all keys; if they are fewer, nothing was changed.
     std::vector<fencing_token> take(connection& on, const acquire_all_request& wanted) const {
         packet all;
         for (const key& each : wanted.keys) all.add(texts_["lock_row"], {value_of(each)});

@@ -14,7 +14,7 @@ public:
         for (const row& each : said.rows) values_[each.bytes(0)] = each.bytes(1);
     }
 
-    // Empty where the server has none of that name.
+    // Empty if the server has none of that name.
     std::string operator[](const std::string& name) const {
         const auto found = values_.find(name);
         return found == values_.end() ? std::string{} : found->second;

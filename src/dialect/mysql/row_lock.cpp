@@ -7,7 +7,7 @@
 namespace leasehold::mysql_dialect {
 namespace {
 
-// Nothing where this user may not ask, or this server lets nobody lock a row.
+// nullopt if this user lacks the right to ask, or this server lets nobody lock a row.
 std::optional<result> if_allowed(
     const sql_dialect& how,
     connection& on,
@@ -26,7 +26,7 @@ std::optional<result> if_allowed(
     }
 }
 
-// Nothing where the answer is not known: then the refusal says why.
+// nullopt if the answer is not known: then the refusal says why.
 std::optional<bool> is_locked(
     const sql_dialect& how, connection& on, const parameters& key, std::optional<error>& refusal
 ) {
@@ -64,7 +64,7 @@ std::optional<row_lock_info> find_row_lock(
     found.key = name.name();
     if (names_rows && !seen) found.missing_right = "SELECT on performance_schema.*";
     if (!seen || seen->rows.empty()) {
-        // Any transaction with locked rows, where it is not even known that this one is.
+        // Any transaction with locked rows may be meant, if this row is known to be locked.
         if (!locked) return std::nullopt;
         seen = if_allowed(how, on, "suspects", {});
         if (!seen) {

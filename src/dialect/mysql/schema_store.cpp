@@ -1,5 +1,5 @@
-// The part of the tables' upkeep that is MySQL's and MariaDB's own: it locks the rows that a look
-// has found one after the other, where it can without waiting, and tests them again. The
+// The part of the tables' upkeep that is MySQL's and MariaDB's own: of the rows that a look has
+// found it locks one after the other, if it can without waiting, and tests them again. The
 // statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
@@ -55,7 +55,7 @@ public:
         try {
             run(on, "release_lock", {how_->names().prefix});
         } catch (const error&) {
-            // A connection that cannot be asked any more has lost the lock with its session.
+            // A broken connection has lost the lock with its session.
         }
     }
 

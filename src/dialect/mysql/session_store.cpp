@@ -13,8 +13,8 @@ namespace {
 
 constexpr int heartbeat_attempts_max = 3;
 
-// A default of the server or of the user, which other connections need not have. MariaDB has called
-// it tx_read_only until 11.1.
+// A default of the server or of the user, which other connections need not have. MariaDB called it
+// tx_read_only until 11.1.
 std::string why_unsuitable(const named_values& settings) {
     for (const char* name : {"transaction_read_only", "tx_read_only"}) {
         if (!settings.is_on(name)) continue;
@@ -61,7 +61,7 @@ std::string weak_durability(const named_values& settings, engine which) {
 }
 
 // Any Galera cluster, of however many nodes now; and a group of MySQL's in which all are primaries.
-// The second setting is there where the plugin is.
+// The second setting exists if the plugin is loaded.
 bool may_have_several_writers(const named_values& settings) {
     constexpr const char* single = "group_replication_single_primary_mode";
     return settings.is_on("wsrep_on") || (!settings[single].empty() && !settings.is_on(single));
@@ -134,8 +134,8 @@ heartbeat_result mysql_session_store::heartbeat(
         const bool is_other =
             !known.incarnation.empty() && answer.news.incarnation != known.incarnation;
         if (is_other || answer.news.notices != known.notices) return answer;
-        // Live and nothing to notice: the update wrote the microsecond that was there already, as
-        // it can when the clock stepped back, and a change of nothing counts no row. Once more.
+        // Live, and without news: the update wrote the microsecond that the row had already, which
+        // can happen when the clock stepped back, and such a row is not counted. Once more.
     }
     throw error(
         errc::transient, "a heartbeat found its session live but changed nothing: send it again"

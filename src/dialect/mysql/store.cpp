@@ -52,8 +52,8 @@ public:
     }
 };
 
-// Where the statements after the change wait for the cluster, that wait fails as one for a lock
-// does, or because the node has been cut off: the change may have been committed.
+// If the statements after the change wait for the cluster, that wait fails with the error of a lock
+// wait, or because the node has been cut off: the change may have been committed.
 bool may_fail_after_change(const error& failure, written_nodes written) {
     constexpr int lock_wait = 1205, not_ready = 1047;
     const int code = failure.native_code();
@@ -83,9 +83,9 @@ result send_each(connection& on, std::string_view packet, const parameters& valu
     return all;
 }
 
-// Sends parts of a transaction. Where another node's commit takes its rows Galera rolls it back,
-// and does not say so within a packet of several statements: those that follow are carried out by
-// themselves, and succeed. A statement that is alone in its packet gets an error.
+// Sends parts of a transaction. If another node's commit takes its rows Galera rolls it back, and
+// does not say so within a packet of several statements: the statements that follow are carried out
+// by themselves, and succeed. A statement that is alone in its packet gets an error.
 result send_parts(
     connection& on, std::string_view packet, const parameters& values, written_nodes written
 ) {
@@ -219,7 +219,7 @@ store make_mysql_store(const table_names& names, engine which, written_nodes wri
     made.sessions = make_session_store(how);
     made.schema = make_schema_store(how);
     made.runs = make_run_store(how);
-    // Neither has bells that any connection could hear.
+    // Neither engine has bells for which a connection could wait.
     made.waiters = std::make_unique<sql_waiter_store>(how, "");
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);

@@ -26,15 +26,15 @@ std::unique_ptr<history_store> make_history_store(shared_dialect how);
 // The statements that give {user} the rights of a program.
 const std::string& grants_text(const sql_dialect& how);
 
-// The error of an insert when somebody else's was faster: ER_DUP_ENTRY.
+// The error of an insert if another insert of its key was faster: ER_DUP_ENTRY.
 inline constexpr int duplicate_key_code = 1062;
 
 // Our tables hold text as bytes.
 parameters as_bytes(parameters values);
 
-// Sends it once, in any form. For a packet whose last statement reports on the others an error may
-// come after the commit of the change: unless the error rules that out it is passed on as one whose
-// outcome is unknown. A transaction that failed within its packet is rolled back.
+// Sends a statement of any form once. If it is a packet whose last statement reports on the others,
+// an error may come after the commit of the change: unless the error rules that out, this throws it
+// as one of unknown outcome. Rolls back a transaction that failed within its packet.
 result send(connection& on, const statement& what, const parameters& values);
 
 // Statements of a dialect put together to one packet, which is a transaction of its own.
@@ -70,12 +70,12 @@ std::string session_isolation(connection& inside);
 
 // "$5, $6, $7"
 std::string numbered_places(std::size_t count, std::size_t first);
-// The same in place of each {keys}, and the number of them of each {size}.
+// Replaces each {keys} by such a list, and each {size} by the number of keys.
 std::string for_keys(std::string_view text, std::size_t count, std::size_t first);
 
 // A deadlock rolled everything back and may not happen again; so did a commit that was refused
 // because another node of a cluster had changed a row before (1213 of Galera, 3101 of Group
-// Replication). A lock wait that ran out (1205) is not repeated: it has used up the time of the
+// Replication). A lock wait that timed out (1205) is not repeated: it has used up the time of the
 // call.
 inline constexpr int deadlock_code = 1213;
 inline constexpr int refused_commit_code = 3101;

@@ -1,5 +1,5 @@
-// Tables of the user's own as the catalogues of MySQL and MariaDB have them, and the values that a
-// column takes for one.
+// Tables of the user's own as the catalogues of MySQL and MariaDB describe them, and tests for
+// different values that a column compares as equal.
 #include "dialect/mysql/table_catalogue.hpp"
 
 #include "leasehold/error.hpp"
@@ -61,7 +61,7 @@ int bits_of(const std::string& type) {
 
 // The labels in enum('a','it''s','b\\c'): the server doubles quotes, and escapes the backslash, the
 // ends of lines and the zero byte. A character of four bytes comes as a question mark, since the
-// catalogue is utf8mb3: where there is one, the labels are not known.
+// catalogue is utf8mb3: then the labels are not known.
 std::vector<std::string> labels_of(const std::string& type) {
     std::vector<std::string> labels;
     if (type.find('?') != std::string::npos) return labels;
@@ -104,8 +104,8 @@ column_shape column_of(const row& from) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// Values that a column takes for one: by default those that differ in case or accent alone, and
-// with most collations in blanks at the end.
+// Different values that a column compares as equal: by default those that differ only in case or
+// accents, and with most collations in blanks at the end.
 
 constexpr std::string_view column_sql = R"sql(
 SELECT c.column_type, c.data_type, c.collation_name
@@ -114,7 +114,7 @@ SELECT c.column_type, c.data_type, c.collation_name
 
 // A column that holds the value at its place, in the FROM of a statement: of the very type and
 // collation, so that it converts, rounds, pads and compares as the table's own does. A value that
-// is none of that type becomes null there.
+// the type does not have becomes null there.
 std::string held_as(const row& column, std::string_view alias) {
     std::string type = column.bytes(0);
     const std::string& word = column.bytes(1);
@@ -153,7 +153,7 @@ bool mysql_catalogue::lacks_index(const error& failure) const {
     return failure.native_code() == no_such_key;
 }
 
-// MODIFY takes the whole definition: people see to the other parts that the column has.
+// MODIFY takes the whole definition: the reader must add the other parts that the column has.
 std::string mysql_catalogue::change_column_text(
     const qualified_name& table, const column_change& wanted
 ) const {

@@ -1,5 +1,6 @@
 #pragma once
-// Private to the dialect of MySQL and MariaDB: what its store of tables learns from the catalogue.
+// Private to the dialect of MySQL and MariaDB: the facts that its store of tables takes from the
+// catalogue.
 #include <optional>
 #include <string>
 

@@ -20,11 +20,11 @@ namespace leasehold::mysql_dialect {
 namespace {
 
 // The clock at the moment of use, in UTC whatever the time zone of the caller's session: SYSDATE
-// goes on within a statement, and the other two differ by the zone alone.
+// advances within a statement, and the other two differ by the zone alone.
 constexpr std::string_view utc_now =
     "TIMESTAMPADD(SECOND, TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()), SYSDATE(6))";
 
-// A clock in the session's zone, as TIMESTAMP columns are, and the same in UTC.
+// A clock in the session's zone, for TIMESTAMP columns, and one in UTC.
 std::string as_kept(std::string_view local, std::string_view utc, time_kind times) {
     switch (times) {
         case time_kind::instant:
@@ -166,7 +166,7 @@ public:
         return outcomes;
     }
 
-    // InnoDB keeps the lock of a row it has found by its key, also where the row is not as wanted.
+    // InnoDB keeps the lock of a row it has found by its key, also if the row is not as wanted.
     bool looks_unchanged(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const override {
@@ -187,7 +187,7 @@ public:
         const result found = newest.run(inside);
         if (found.rows.empty()) return got;
         if (found.rows[0].integer(0) == 0) return {claim_status::none, {}};
-        return plain_table_store::lock_by_key(inside, wanted);  // it was let go in between
+        return plain_table_store::lock_by_key(inside, wanted);  // it was unlocked in between
     }
 
 private:
@@ -265,8 +265,8 @@ private:
         }
     }
 
-    // Locks the rows that are as they are said to be, and changes those. A row that was not locked
-    // is lost, unless a plain look still shows it so.
+    // Locks the rows that are still as given, and changes those. A row that was not locked is lost,
+    // unless a plain look still shows it as given.
     std::vector<change_outcome> change_part(
         connection& inside, const change_request& wanted, std::span<const versioned_row> part
     ) const {
@@ -287,8 +287,8 @@ private:
             require_all(asking.run(inside).affected_rows, mine.size(), mapping);
         }
         if (mine.size() == part.size()) return outcomes;
-        // A key that was not said as the table has it, and the snapshots of REPEATABLE READ, are
-        // told one by one.
+        // Keys in other letters than the table's, and the snapshots of REPEATABLE READ, need a look
+        // for each row.
         const bool is_plain = !locked.has_strangers && session_isolation(inside) == read_committed;
         const auto seen = positions_of(inside, wanted, part, "");
         for (std::size_t at = 0; at < part.size(); ++at) {
@@ -306,7 +306,7 @@ private:
         std::vector<std::size_t> found;  // ascending
         bool has_strangers = false;      // rows came whose keys are not among those asked for
     };
-    // The positions of the rows that are as they are said to be.
+    // The positions of the rows that are still as given.
     positions positions_of(
         connection& inside,
         const change_request& wanted,
@@ -404,7 +404,7 @@ private:
         return strength == lock_strength::share ? share_ : " FOR UPDATE SKIP LOCKED";
     }
 
-    // MariaDB: error 1020, and the whole transaction is rolled back, where a row to be locked is
+    // MariaDB: error 1020, and the whole transaction is rolled back, if a row to be locked is
     // newer than the snapshot. Older servers have no such variable; since 11.6 it is on.
     bool rolls_back_for_newer_rows(connection& inside) const {
         if (!is_mariadb_) return false;

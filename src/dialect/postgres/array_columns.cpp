@@ -7,7 +7,7 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// The type that a parameter of its own would get: numbers and bytes as such, text as the column is.
+// The type that a single parameter would get: numbers and bytes as such, text as the column has it.
 std::string type_for(const value& first, const column_shape& column) {
     if (std::holds_alternative<std::int64_t>(first.held())) return "pg_catalog.int8";
     if (std::holds_alternative<double>(first.held())) return "pg_catalog.float8";

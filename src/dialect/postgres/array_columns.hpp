@@ -16,7 +16,7 @@ struct array_column {
     std::string text;  // {1,2,3}
 };
 
-// `who` comes last, where the rows have a claimant. Nothing where one type does not hold them: the
+// `who` comes last, if the rows have a claimant. nullopt if one type cannot hold all values: the
 // caller then sends the rows one by one.
 std::optional<std::vector<array_column>> array_columns_of(
     const change_request& wanted, std::span<const versioned_row> rows

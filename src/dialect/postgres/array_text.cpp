@@ -9,7 +9,7 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// Quoted always, so that an element NULL is text; a quote and a backslash have one before them.
+// Always quoted, so that an element NULL is text; a backslash stands before a quote or a backslash.
 void add_quoted(const std::string& element, std::string& text) {
     text += '"';
     for (const char each : element) {

@@ -136,7 +136,7 @@ private:
             replaced(shapes_.source("show_rows"), "{table}", table)};
     }
 
-    // Every user sees others' connections and standbys; only some see what those do.
+    // Every user sees others' connections and standbys; only some users see their activity.
     static bool sees_others(const row& server) { return server.integer(10) != 0; }
 
     static void add_replication(std::vector<finding>& found, const row& server) {
@@ -185,7 +185,7 @@ private:
 
     static bool has_patroni(const row& server) { return server.integer(11) != 0; }
 
-    // Its settings are its own. It writes '*' where commits are to wait until a standby is there.
+    // Its settings are its own. It writes '*' if commits are to wait until a standby has connected.
     static void add_patroni(std::vector<finding>& found, const row& server) {
         if (!has_patroni(server)) return;
         const std::string& names = server.text(6);

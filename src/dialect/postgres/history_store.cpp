@@ -24,7 +24,7 @@ private:
 
     void drop_triggers(connection& on) override {
         const std::string where = schema_of_tables(on);
-        // Dropping one, there or not, excludes even sessions that only read.
+        // DROP TRIGGER excludes even sessions that only read, also if there is no such trigger.
         if (!read(on, "any_trigger").rows.empty()) {
             for (const char* each :
                  {"drop_grant_trigger", "drop_share_trigger", "drop_replace_trigger"}) {

@@ -1,4 +1,4 @@
-// Grants keys on PostgreSQL, and tells whether a grant can go with a transaction of the caller's.
+// Grants keys on PostgreSQL, and tells whether a grant can be part of the caller's transaction.
 // The statements, and the reasons for their form: hold.sql.
 #include "dialect/hold_store.hpp"
 
@@ -116,9 +116,9 @@ private:
     }
 
     attempt try_whole(connection& on, const parameters& values) {
-        // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
-        // reaper was. Looking again finds out, and each time somebody has got on. A dead holder,
-        // whose lock_delay has not passed or whose proof is another's at this moment, is not told.
+        // Free or absent in our snapshot and yet not granted: another session or the reaper was
+        // faster, and has made progress, so look again. A dead holder whose lock_delay has not
+        // passed, or whose death another session is proving now, is not reported as the holder.
         constexpr int looks_max = 4;
         attempt made;
         for (int look = 1; look <= looks_max; ++look) {

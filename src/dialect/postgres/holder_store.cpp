@@ -13,7 +13,7 @@ namespace {
 
 // The state that a grant counts on. Each grant to somebody else, and each arrival, changes it.
 struct gate_state {
-    std::optional<std::int64_t> fence;  // nothing where there is no gate yet
+    std::optional<std::int64_t> fence;  // nullopt if there is no gate yet
     std::int64_t kind = 0, capacity = 0, arrived = 0;
     bool operator==(const gate_state&) const = default;
 };
@@ -30,9 +30,9 @@ public:
 
     holder_result try_acquire(connection& on, const holder_request& wanted) override {
         const parameters values = values_of_request(wanted);
-        // The verdict refuses nothing, and yet it is not granted: another request was granted,
-        // which the next look finds in the gate; or somebody has the row of a dead holder locked,
-        // by a proof or to remove it, which may last.
+        // Nothing refused the request, and yet it was not granted: either another request was
+        // granted, which the next look finds in the gate; or another session has locked the row of
+        // a dead holder, for a proof or to remove it, which may last.
         constexpr int looks_max = 32;
         constexpr std::size_t verdict = 1, holder = 6;
         std::optional<gate_state> seen;

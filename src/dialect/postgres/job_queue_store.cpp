@@ -54,7 +54,7 @@ public:
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
-        // Where the job was claimed or ended meanwhile nothing has changed: look again.
+        // If the job was claimed or ended meanwhile nothing has changed: look again.
         constexpr int looks_max = 10;
         for (int look = 0; look < looks_max; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);

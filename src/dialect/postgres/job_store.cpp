@@ -16,11 +16,11 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// The places where the first available job of each queue may be. Rows that were claimed stay in the
+// The positions at which the first available job of each queue may be. Claimed rows stay in the
 // index until they are vacuumed, which an old snapshot puts off, and each claim from the beginning
-// passes all of them. So a process that claims very much begins where it found the first job the
-// last time. Jobs that have come back to before that place are found by claims from the beginning,
-// which every process makes once in a while. A smaller priority is always seen.
+// reads all of them. So a process that claims very many jobs begins where it last found the first
+// job. A job may become available again before that position: each process finds it when it next
+// claims from the beginning, once in a while. A smaller priority is always seen.
 class claim_places {
 public:
     struct place {
@@ -37,7 +37,7 @@ public:
                              local_clock::now() < seen.began_there + beginning_every;
         return is_used ? seen.first : place{};
     }
-    // Notes a claim that began at `from` and found so many jobs, of which `first` is the first.
+    // Notes a claim that began at `from` and found `jobs` jobs, the first of them at `first`.
     void note(const claim_request& wanted, place from, std::size_t jobs, place first) {
         const thread_guard guard{mutex_};
         known& seen = queues_[wanted.queue];
@@ -51,9 +51,9 @@ public:
     }
 
 private:
-    // A process that has claimed fewer begins at the beginning.
+    // A process that has claimed fewer jobs begins at the beginning.
     static constexpr std::size_t claimed_min = 10'000;
-    // A job that has come back waits so long at most, behind others of its priority.
+    // The longest time for which a job that became available again waits behind later ones.
     static constexpr std::chrono::seconds beginning_every{1};
     struct known {
         std::vector<std::string> kinds{};
@@ -65,8 +65,8 @@ private:
     std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
-// The turns of queues, and whether their jobs have keys, as far as this process has seen. They are
-// hints: a claim by an old turn is refused and asks.
+// The turns of queues, and whether their jobs have keys, as this process last saw them. These are
+// hints: a claim by an old turn is refused, and the process looks again.
 class turns {
 public:
     struct known {
@@ -115,7 +115,7 @@ array_texts lists_of(std::span<const new_job> what) {
     return lists;
 }
 
-// `like`: the values that they have in common.
+// `like`: a job with the values that all of them have in common.
 parameters values_of_plain(
     std::string_view queue, std::span<const new_job> what, const parameters& like
 ) {
@@ -287,7 +287,7 @@ private:
         return *at;
     }
 
-    // Takes the answer. False where the queue is claimed in turn: then the caller does that.
+    // Takes the answer. False if the queue is claimed in turn: then the caller does that.
     bool take(
         const result& found,
         const row& how,
@@ -323,7 +323,7 @@ private:
         return true;
     }
 
-    // Claims without a turn. False where the queue is claimed in turn.
+    // Claims without a turn. False if the queue is claimed in turn.
     bool claim_freely(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
@@ -334,7 +334,7 @@ private:
         return true;
     }
 
-    // Where the claim found fewer jobs than were wanted, claims the rest from the beginning.
+    // If the claim found fewer jobs than were wanted, claims more from the beginning.
     void claim_what_is_before(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
@@ -342,7 +342,7 @@ private:
         claim_request rest = wanted;
         rest.jobs_max -= static_cast<int>(got.jobs.size());
         claim_result more;
-        // Where the queue is claimed in turn, the next claim does that.
+        // If the queue is claimed in turn, the next claim does that.
         if (!claim_freely(on, rest, {}, more)) return;
         got.session_has_ended = more.session_has_ended;
         std::ranges::move(more.jobs, std::back_inserter(got.jobs));
@@ -358,14 +358,14 @@ private:
 
     claim_result claim_in_turn(connection& on, const claim_request& wanted) {
         claim_result got;
-        // Each refused look tells that another claim was made.
+        // A look is refused only if another claim was made since.
         constexpr int looks_max = 20;
         for (int look = 0; look < looks_max; ++look) {
             auto seen = turns_.of(wanted.queue);
             if (!seen.has_turn) {
                 const result turn = read(on, "turn", {wanted.queue});
                 if (turn.rows.empty()) {
-                    // Any turn will do: nobody can have claimed in turn before the row is there.
+                    // Any turn will do: nobody can have claimed in turn without the row.
                     inside(on, "make_queue", {wanted.queue});
                     continue;
                 }
@@ -391,7 +391,7 @@ private:
         return got;
     }
 
-    // Carries out the ends that are not done yet, with all that may come of an end.
+    // Carries out the ends that are not done yet, with all that may follow an end.
     void finish_rest(
         connection& on,
         const session_id& whose,

@@ -1,4 +1,5 @@
-// Several keys at once on PostgreSQL. The statements, and why they are as they are: multi_lock.sql.
+// Several keys at once on PostgreSQL. The statements, and the reasons for their form:
+// multi_lock.sql.
 #include "store/multi_lock_store.hpp"
 
 #include <algorithm>
@@ -47,8 +48,8 @@ public:
             replaced(texts_.source("try_acquire_all"), "{keys}", numbered_keys(size, 5));
         ask = replaced(ask, "{list}", placeholders(size, 5));
         ask = replaced(ask, "{size}", std::to_string(size));
-        // Takeable in our snapshot and yet not ours: somebody else was there first. Looking again
-        // finds out, and each time somebody has got on.
+        // Takeable in our snapshot and yet not granted: another session was faster, and has made
+        // progress, so look again.
         constexpr int looks_max = 3;
         for (int look = 1; look <= looks_max; ++look) {
             const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
@@ -84,7 +85,7 @@ public:
     }
 
 private:
-    // Answers nothing where another look may help.
+    // Answers nullopt if another look may help.
     static std::optional<acquire_all_result> verdict(
         const std::vector<row>& rows, const acquire_all_request& wanted
     ) {
@@ -115,7 +116,7 @@ private:
             }
             const bool is_free = each.is_null(owner_column);
             const bool looks_dead = each.integer(3) != 0;
-            // The dead are in the way only where their death could not be proved just now.
+            // Dead holders are in the way only if their death could not be proved just now.
             if (is_free || (looks_dead && in_the_way)) continue;
             if (!in_the_way || in_the_way->integer(3) != 0) in_the_way = &each;
         }

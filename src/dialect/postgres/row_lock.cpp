@@ -7,7 +7,7 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// Nothing where this user, or this server, may lock no row.
+// nullopt if this user lacks the right to lock rows, or this server takes no locks.
 std::optional<bool> is_locked(const sql_dialect& how, connection& on, const parameters& key) {
     try {
         const result found = how.write(on, how.of("row_lock")["is_locked"], key);
@@ -44,7 +44,7 @@ std::optional<row_lock_info> find_row_lock(
     } else if (!first.is_null(statement)) {
         found.statement = first.text(statement);
     }
-    // Ending it would commit it, and a fail-over could undo that.
+    // Ending the wait would commit the transaction, and a fail-over could undo that.
     if (first.integer(waits_for_standby) != 0) return found;
     if (!first.is_null(prepared)) {
         found.way_to_end =

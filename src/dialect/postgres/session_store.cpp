@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    // Answers nothing for a role that lacks the right, or whose transactions begin read-only.
+    // nullopt for a role that lacks the right, or whose transactions begin read-only.
     template <class Ask>
     static std::optional<result> where_allowed(Ask&& ask) {
         try {
@@ -61,7 +61,7 @@ private:
         }
     }
 
-    // No key has a NUL, so that it is no resource of anybody's.
+    // No key has a NUL, so that this name is no program's resource.
     static value timeline_row(connection& on) {
         return blob{std::string{"\0timeline/", 10} + on.server().place};
     }

@@ -24,7 +24,7 @@ namespace leasehold {
 namespace postgres_dialect {
 namespace {
 
-// Every operation is one statement, which commits by itself where the caller has no transaction.
+// Every operation is one statement, which commits by itself if the caller has no transaction.
 class dialect final : public sql_dialect {
 public:
     dialect(const table_names& names, written_nodes written)

@@ -1,5 +1,5 @@
-// Tables of the user's own as PostgreSQL's catalogue has them, and the values that a column takes
-// for one.
+// Tables of the user's own as PostgreSQL's catalogue describes them, and tests for different values
+// that a column compares as equal.
 #include "dialect/postgres/table_catalogue.hpp"
 
 #include <sstream>
@@ -9,9 +9,9 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// $1 the table's name, $2 its schema or ''. Asks by rows of the catalogue: to_regclass() of a name
-// in a schema that the user may not use is an error. The search_path leaves out such a schema.
-// Locking clauses want the right to UPDATE any column.
+// $1 the table's name, $2 its schema or ''. Reads rows of the catalogue, because to_regclass()
+// fails for a schema that the user lacks the right to use; pg_table_is_visible() leaves such a
+// schema out. A locking clause needs the right to UPDATE some column, no matter which.
 constexpr std::string_view table_sql = R"sql(
 SELECT c.oid::bigint, coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
        coalesce(has_any_column_privilege(c.oid, 'UPDATE'), false)
@@ -98,7 +98,7 @@ SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
   JOIN pg_class c ON c.oid = a.attrelid
  ORDER BY a.attnum)sql";
 
-// One row per part of each index that is in use.
+// One row per part of each usable index.
 constexpr std::string_view indexes_sql = R"sql(
 SELECT i.indexrelid::regclass::text, i.indisunique, i.indpred IS NOT NULL, a.attname::text,
        (i.indoption[n.n - 1] & 1)::bigint, NOT i.indimmediate
@@ -156,8 +156,8 @@ column_shape column_of(const row& from) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// Values that a column takes for one: citext and collations that are not deterministic do so for
-// text, and types do for values that they round, pad or write in several ways.
+// Different values that a column compares as equal: citext and collations that are not
+// deterministic do so for text, and types for values that they round, pad or write in several ways.
 
 // $1 the table's name, $2 its schema or ''. Finds the table as claims do.
 #define LEASEHOLD_TABLE_SQL                                                              \
@@ -188,8 +188,8 @@ constexpr std::string_view column_sql =
     "  FROM here h CROSS JOIN layer l"
     "  JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'";
 
-// Any collation tells values apart by their bytes, but for those that are not deterministic: there
-// the index must have the column's own.
+// A deterministic collation tells values apart by their bytes. If the column's is not
+// deterministic, the index must have the same collation.
 constexpr std::string_view finer_sql =
     "SELECT DISTINCT i.indexrelid::regclass::text"
     "  FROM " LEASEHOLD_TABLE_SQL
@@ -263,7 +263,7 @@ table_shape postgres_catalogue::look_up(connection& inside, const qualified_name
     return found;
 }
 
-// Runs in a savepoint, since a value that is none of the type is an error here.
+// Runs in a savepoint, since a value that the type does not have is an error here.
 std::optional<std::string> postgres_catalogue::taken_for_one(
     connection& inside,
     const qualified_name& table,

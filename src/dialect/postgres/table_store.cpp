@@ -6,8 +6,8 @@
 // in the same statement. LockRows tests the WHERE again on the newest version of a row that had
 // changed since the snapshot; the UPDATE then finds a row that we hold, or none.
 // Materialised, because the planner may otherwise run the locking query once per row it is joined
-// with, and claim them all. Many rows at once are each looked up by its key, LATERAL, which leaves
-// no plan but that, whatever the statistics say.
+// with, and claim them all. Of many rows each is looked up by its key, LATERAL, so that this is the
+// only possible plan, whatever the statistics say.
 #include "store/table_store.hpp"
 #include <algorithm>
 #include <bit>
@@ -84,8 +84,8 @@ std::string_view strength_of(lock_strength strength) {
 }
 
 // The lock that the UPDATE itself will take, so that it never waits for more. FOR NO KEY UPDATE
-// lets rows that refer to this one be inserted meanwhile; where a column that can be referred to is
-// changed, rows whose foreign keys are being checked are passed over like all locked ones.
+// lets rows that refer to this one be inserted meanwhile. If a referable column is changed, the
+// claim passes over rows whose foreign keys are being checked, as over all locked rows.
 std::string_view strength_of(bool is_referable) {
     return strength_of(is_referable ? lock_strength::update : lock_strength::no_key_update);
 }
@@ -111,7 +111,7 @@ public:
                 "begin it READ WRITE, on a server that is no replica"
             );
         }
-        // READ UNCOMMITTED is another name of the same.
+        // READ UNCOMMITTED is another name of READ COMMITTED.
         const std::string& level = said.text(0);
         if (level == "read committed" || level == "read uncommitted") return true;
         throw error(
@@ -230,7 +230,7 @@ private:
     static constexpr std::size_t rows_max = 1000;  // in a statement
 
     // The LIMIT stands above the locking, so no plan locks more rows than are asked for. It is a
-    // word and a power of two, and the exact one above it, for the reason of ranges().
+    // literal and a power of two, and the exact one above it, for the reason of ranges().
     std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const override {
         const auto limit = std::bit_ceil(static_cast<unsigned>(wanted.limit));
@@ -261,8 +261,7 @@ private:
         std::vector<change_outcome> outcomes(part.size(), change_outcome::lost);
         set_at(changed, change_outcome::done, outcomes);
         if (changed.rows.size() == part.size()) return outcomes;
-        // The others are locked if they still are as given. A statement of its own has a snapshot
-        // of its own.
+        // The other rows are locked if they still are as given. A new statement has a new snapshot.
         claim_statement look = begin("SELECT g.place FROM unnest(");
         const row_places same = put_given(look, wanted, columns);
         look.sql(" CROSS JOIN LATERAL (SELECT 1").from(mapping.table).sql(" WHERE ");
@@ -302,7 +301,7 @@ private:
         }
     }
 
-    // A statement of its own is a snapshot of its own.
+    // A new statement has a new snapshot.
     bool may_be_locked(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const {

@@ -57,7 +57,7 @@ std::int64_t boot_clock::now_microseconds() {
 }
 
 std::string boot_clock::boot_id() {
-    static_cast<void>(now_microseconds());  // refuses a clock that is another one
+    static_cast<void>(now_microseconds());  // refuses a clock that differs from the kernel's
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string id;
     if (std::getline(file, id) && !id.empty()) return id;

@@ -120,7 +120,7 @@ private:
 
     static bool is_closed(const row& described) { return described.integer(closed_column) != 0; }
 
-    // Why the request must be refused as things stand; nothing where it may be granted.
+    // Why the request must be refused at present; nullopt if it may be granted.
     static std::optional<acquire_result> refusal(const writing& ask, const parameters& wanted) {
         if (ask("session_is_live", wanted).rows.empty()) {
             return acquire_result{acquire_status::session_ended, {}, std::nullopt};

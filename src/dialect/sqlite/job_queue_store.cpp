@@ -23,7 +23,7 @@ public:
         return all;
     }
 
-    // In the order of ids, so that each job is judged by the new states of those before it.
+    // In the order of ids, so that each job is judged by the new states of earlier jobs.
     std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
         writing write{*sqlite_, texts_, on};
         const parameters which{std::string{queue}, jobs_max};

@@ -14,13 +14,13 @@
 namespace leasehold::sqlite_dialect {
 namespace {
 
-// The ordering keys of running jobs of a queue; reads them when the first job with a key is met.
+// The ordering keys of running jobs of a queue; reads them when a job with a key is first found.
 class running_keys {
 public:
     running_keys(const writing& write, std::string queue)
         : write_(write), queue_(std::move(queue)) {}
 
-    // True where job `id` may start, of whose key so many may run at a time.
+    // True if job `id` may start, when at most this many jobs of its key may run at a time.
     bool may_start(job_id id, const std::string& key, std::int64_t per_key) {
         if (!is_known_) {
             for (const row& each : write_("running_keys", {queue_}).rows) {
@@ -53,7 +53,7 @@ public:
           completes_(texts_.source("complete_many"), 1, 2) {}
 
     // Enqueues the list, and settles unique keys that are taken, in one transaction. Enqueuing
-    // needs no session, so it does not matter of which boot the rows of sessions are.
+    // needs no session, so that rows of sessions may be of any boot.
     std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) override {
@@ -76,7 +76,7 @@ public:
             write.begin();
             const found_jobs found = claim_within(write, wanted, got);
             if (found.has_changed()) write.commit();
-            // Jobs that were held back are in no claim's way the next time.
+            // Jobs that were held back are blocked now: the next look passes over them.
             if (!got.jobs.empty() || !found.may_be_more) return got;
         }
     }
@@ -235,7 +235,7 @@ private:
     }
 
     // Claims under the write lock. Each job that it looks at is claimed or held back, so that the
-    // next look meets others.
+    // next look finds other jobs.
     found_jobs claim_within(const writing& write, const claim_request& wanted, claim_result& got)
         const {
         const claim_room room = room_in(write, wanted, got);
@@ -263,8 +263,8 @@ private:
         return found;
     }
 
-    // Takes jobs one by one, since each changes what the next one of its key may do. Returns how
-    // many were held back.
+    // Takes jobs one by one, since a job that starts may hold back the next of its key. Returns the
+    // number of jobs held back.
     static std::size_t take_in_turn(
         const writing& write,
         const claim_request& wanted,
@@ -289,7 +289,7 @@ private:
         return held_back;
     }
 
-    // Sets a job aside that cannot be read, so that it is in no other job's way.
+    // Sets a job aside that cannot be read, so that it does not keep other jobs waiting.
     static std::optional<claimed_job> readable(
         const writing& write, const claim_request& wanted, const row& taken
     ) {
@@ -302,7 +302,7 @@ private:
         }
     }
 
-    // Returns how many jobs were set aside.
+    // Returns the number of jobs set aside.
     static std::size_t take_one(
         const writing& write, const claim_request& wanted, job_id id, claim_result& got
     ) {
@@ -313,7 +313,7 @@ private:
         return 0;
     }
 
-    // Takes jobs in the order in which they were seen. Returns how many were set aside.
+    // Takes jobs in the order in which they were seen. Returns the number of jobs set aside.
     std::size_t take_all(
         const writing& write,
         const claim_request& wanted,
@@ -380,7 +380,7 @@ private:
         return done;
     }
 
-    // Completes those of the ends that have these places.
+    // Completes the ends at these positions.
     void complete(
         const writing& write,
         const session_id& whose,
@@ -408,7 +408,7 @@ private:
         }
     }
 
-    // Carries out the end of a running job. True where it is out of the way of those behind it.
+    // Carries out the end of a running job. True if it no longer holds back later jobs of its key.
     static bool step(
         const writing& write, const job_end& end, const job_retention& kept, job_state to
     ) {
@@ -434,7 +434,7 @@ private:
         return true;
     }
 
-    // A job that was to be cancelled is, unless it has completed.
+    // A job with a request to cancel it ends as cancelled, unless it has completed.
     static job_state state_after(const job_end& end, bool is_cancel_requested, bool was_last) {
         if (end.step == job_step::complete) return job_state::completed;
         if (end.step == job_step::cancel || is_cancel_requested) return job_state::cancelled;

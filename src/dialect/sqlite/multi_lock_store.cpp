@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    // Why the request must be refused as things stand; nothing where it may be granted.
+    // Why the request must be refused at present; nullopt if it may be granted.
     static std::optional<acquire_all_result> refusal(
         const writing& ask, const std::vector<key>& keys, const parameters& values
     ) {

@@ -8,14 +8,14 @@
 
 namespace leasehold::sqlite_dialect {
 
-// "NFS", "SMB", …; empty: a file system of this machine, or one that is not known.
+// "NFS", "SMB", …; empty: a file system of this machine, or an unknown one.
 std::string network_name_of(long file_system_type);
-// The same by the type of a mount: "fuse.sshfs" is "sshfs".
+// That name by the type of a mount: "fuse.sshfs" is "sshfs".
 std::string network_name_of_fuse(std::string_view type);
-// The type in /proc/self/mountinfo of a device, "0:39"; of several mounts the last; or nothing.
+// The type in /proc/self/mountinfo of a device, "0:39"; of several mounts the last; or empty.
 std::string type_of_mount(std::istream& mounts, const std::string& device);
 
-// The same for a file that is there.
+// That name for an existing file.
 std::string network_of(const std::string& path);
 
 }  // namespace leasehold::sqlite_dialect

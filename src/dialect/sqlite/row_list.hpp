@@ -1,5 +1,5 @@
 #pragma once
-// A statement about many rows at once, where one of SQLite's costs more than the row it is about:
+// A statement about many rows at once, because a statement of SQLite costs more than its row:
 // {rows} is ($3, $4), ($5, $6) … and {ids} the first column of those, $3, $5 …
 //
 // Threads: safe; the texts are made at the first use.
@@ -23,20 +23,20 @@ public:
     row_list(std::string source, std::size_t before, std::size_t columns)
         : source_(std::move(source)), before_(before), columns_(columns) {}
 
-    // The statement for the first of `count` rows: how many of them, and the places in its text.
+    // The statement for the first of `count` rows, the number of these, and the places in its text.
     struct part {
         std::size_t rows = 0;
-        const statement* text = nullptr;  // null: too few, they go one by one
+        const statement* text = nullptr;  // null: too few rows; they are sent one by one
         std::size_t places = 0;
     };
-    // A text that is filled up with the last row again, which must not matter.
+    // A text filled up with copies of the last row, which must not matter.
     part first_padded(std::size_t count) const {
         if (count < sizes.back()) return {count};
         std::size_t at = 0;
         while (at + 1 < sizes.size() && sizes[at + 1] >= count) ++at;
         return {std::min(count, sizes[at]), &text(at), sizes[at]};
     }
-    // One that is full.
+    // A full text.
     part first_full(std::size_t count) const {
         for (std::size_t at = 0; at < sizes.size(); ++at) {
             if (sizes[at] <= count) return {sizes[at], &text(at), sizes[at]};

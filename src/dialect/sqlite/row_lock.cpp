@@ -21,7 +21,7 @@ constexpr const char* stopped = "stopped";
 constexpr std::int64_t write_lock_of_wal = 120;
 constexpr std::int64_t write_lock_of_journal = 0x40000001;
 
-// The name of a file in /proc/locks, "fd:01:1234"; empty where it is not there.
+// The name of a file in /proc/locks, "fd:01:1234"; empty if the file does not exist.
 std::string number_of_file(const std::string& path) {
     struct stat found {};
     if (stat(path.c_str(), &found) != 0) return {};
@@ -36,7 +36,7 @@ std::string number_of_file(const std::string& path) {
     return number.str();
 }
 
-// The process that has a lock for writing on this byte; 0: none that can be seen.
+// The process that has a lock for writing on this byte; 0: no visible process.
 std::int64_t locker_of(const std::string& path, std::int64_t byte) {
     const std::string wanted = number_of_file(path);
     std::ifstream all{"/proc/locks"};
@@ -96,7 +96,7 @@ std::optional<row_lock_info> find_file_lock(
     found.locks_all_keys = true;
     found.application = line_of("/proc/" + process + "/comm");
     found.state = state_of(line_of("/proc/" + process + "/stat"));
-    // One that is stopped hears no other signal.
+    // A stopped process receives no other signal.
     found.way_to_end = (found.state == stopped ? "kill -KILL " : "kill ") + process;
     return found;
 }

@@ -66,7 +66,7 @@ private:
                "and this file holds more than locks: upgrade it";
     }
 
-    // The first thing that a process does in this boot, perhaps.
+    // This may be the first write of this boot.
     bool enter_with(connection& on, const char* name, const parameters& values) {
         write_transaction writing{on};
         sqlite_->boot().enter_inside(on);

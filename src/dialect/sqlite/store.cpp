@@ -88,7 +88,7 @@ result dialect::read(connection& on, const statement& what, const parameters& va
     return run(on, what, values, boot_clock::now_microseconds());
 }
 
-// Gives the transaction up where nothing has changed: a commit makes others look.
+// Rolls the transaction back if nothing has changed: a commit makes other processes look.
 result dialect::write(connection& on, const statement& what, const parameters& values) const {
     boot_->enter(on);
     write_transaction writing{on};

@@ -18,11 +18,11 @@ class boot_check {
 public:
     explicit boot_check(const table_names& names);
 
-    // Called before any write. Free once it has passed: a process does not survive a reboot.
+    // Called before any write. Costs nothing once it has passed: a process does not survive a boot.
     void enter(connection& on);
-    // The same inside a write transaction, and every time: the tables may be others than those that
-    // were entered, and the next process must not take this one's rows for those of another boot.
-    // Sessions begin with it, and nothing is held without one. The caller calls note_entered() once
+    // Checks inside a write transaction, and every time, because the file may have been replaced:
+    // the next process must not take this process's rows for rows of another boot. Each start of a
+    // session calls it, and nothing is held without a session. The caller calls note_entered() once
     // the transaction is committed.
     void enter_inside(connection& transaction);
     void note_entered() noexcept { has_entered_ = true; }
@@ -59,7 +59,7 @@ private:
 
 // BEGIN IMMEDIATE: takes the write lock at once. A deferred transaction that reads first and writes
 // later fails at once when another wrote in between, whatever the busy time-out.
-// Where one is open already, the caller's, it takes part in that and leaves its end to the caller.
+// If the caller has a transaction open, it takes part in that and leaves its end to the caller.
 class write_transaction {
 public:
     explicit write_transaction(connection& on)

@@ -52,7 +52,7 @@ constexpr claim_words words{
     .utc_type = "TEXT",
 };
 
-// The pragmas below fail on a schema that is not there.
+// The pragmas below fail if the schema does not exist.
 constexpr std::string_view schema_sql = "SELECT 1 FROM pragma_database_list WHERE name = ?1";
 constexpr std::string_view columns_sql =
     "SELECT name, upper(type), \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, ?2)"
@@ -82,8 +82,8 @@ bool is_busy(const error& failure) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// Values that a column takes for one: by its collation, which the catalogue does not tell, and by
-// its affinity, which makes a number of text that is one.
+// Different values that a column compares as equal: by its collation, which the catalogue does not
+// tell, and by its affinity, which converts text that is a number.
 
 constexpr std::string_view type_sql =
     "SELECT upper(type) FROM pragma_table_xinfo(?1, ?2) WHERE lower(name) = lower(?3)";
@@ -112,8 +112,8 @@ std::string held_as(const std::string& type, const std::string& place) {
     return "CASE WHEN " + number + " = " + place + " THEN " + number + " ELSE " + place + " END";
 }
 
-// Counts the values that these are to the column: UNION takes for one row the values that the
-// column of its first SELECT takes for one.
+// Counts the values that the column tells apart: UNION merges values that the column of its first
+// SELECT compares as equal.
 std::string count_of(
     const qualified_name& table,
     const std::string& column,
@@ -235,7 +235,7 @@ public:
     }
 
     // A read under the write lock stays true: every chosen row is claimed. Nobody else claims at
-    // the same time, so there is nobody to step around, and neighbours share their pages.
+    // the same time, so there are no locked rows to pass over, and neighbours share their pages.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
         const versioned_mapping& mapping = wanted.mapping;
@@ -275,8 +275,8 @@ public:
     }
 
 private:
-    // SQLite takes expressions no deeper than 1000: many keys are asked for in parts. Nobody else
-    // can change anything between them.
+    // SQLite takes expressions no deeper than 1000: asks for many keys in parts. Nobody else can
+    // change anything between the parts.
     std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const override {
         constexpr std::size_t keys_max = 200;
@@ -296,7 +296,7 @@ private:
         return all;
     }
 
-    // Tests the index with values that the collations of SQLite itself take for one.
+    // Tests the index with values that the collations of SQLite itself compare as equal.
     static bool is_finer(
         connection& inside, const qualified_name& table, const std::string& index
     ) {

@@ -9,8 +9,8 @@
 namespace leasehold::sqlite_dialect {
 namespace {
 
-// Commits that wait for no flush, while it lives: not where the caller's transaction is open, which
-// is his to end.
+// While this object lives commits wait for no flush, unless a transaction of the caller's is open,
+// which the caller commits.
 class without_flush {
 public:
     without_flush(const statements& texts, connection& on)
@@ -22,8 +22,8 @@ public:
         try {
             on_.execute(texts_["commit_flushed"].text());
         } catch (const error&) {
-            // Its file is gone, and so is the connection. Any other would go on without flushes,
-            // and a token be given twice.
+            // Only a connection whose file is gone gets here. Any other connection would go on
+            // without flushes, and might give a token twice.
             if (on_.state() != connection_state::lost) std::abort();
         }
     }
@@ -75,7 +75,7 @@ public:
     hand_over_result hand_over(connection& on, const hold& held) override {
         writing write{*sqlite_, texts_, on};
         const parameters which = values_of(held);
-        // A look without the write lock: nobody else can make it ours.
+        // A look without the write lock: nobody else can make the hold ours.
         if (write("find_hold", which).rows.empty()) return {};
         write.begin();
         if (write("find_hold", which).rows.empty()) return {};
