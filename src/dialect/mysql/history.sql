@@ -3,8 +3,8 @@
 -- triggers. They have the rights of their maker: a program needs no right to write history, and has
 -- none. They lock nothing that they read, our connections being at READ COMMITTED: they read by
 -- SELECT … INTO, since SET v = (SELECT …) waits in a trigger for a session that has the row locked.
--- MariaDB locks the rows that a trigger of a DELETE reads all the same where it writes a binary log
--- in another format than ROW (tried on 10.11).
+-- MariaDB nevertheless locks the rows that a trigger of a DELETE reads if it writes a binary log in
+-- another format than ROW (tried on 10.11).
 
 -- Fails for a user without the rights that the triggers act with: a user with the right TRIGGER
 -- alone would make triggers that let nobody release a key. Changes nothing.
@@ -27,7 +27,7 @@ DROP TRIGGER IF EXISTS {prefix}share_ended;
 -- name: drop_replace_trigger
 DROP TRIGGER IF EXISTS {prefix}share_replaced;
 
--- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key at
+-- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key at
 -- that moment, no matter when a program finds out. Reads: 1 row, by primary key.
 -- name: grant_trigger
 CREATE TRIGGER {prefix}grant_ended AFTER UPDATE ON {prefix}lock FOR EACH ROW
@@ -52,7 +52,7 @@ BEGIN
     END IF;
 END;
 
--- For a holder that is gone, with the fence of another in its place or none. The gate tells the
+-- For a holder row that was deleted, or replaced under another fence. The gate tells the
 -- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
 -- release ended the grants older than the fence it left. Reads: 2 rows, by primary key.
 -- word: write_share
@@ -121,8 +121,8 @@ NOT EXISTS (
         WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER'
           AND DATABASE() LIKE p.table_schema)
 
--- The last column counts those of the three triggers that are there; null where this user may not
--- know. A user that sees none has to have the right TRIGGER by its own grant, not by a role.
+-- The last column counts the existing ones of the three triggers; null if this user cannot know. A
+-- user that sees none has to have the right TRIGGER by its own grant, not by a role.
 -- name: rule
 SELECT r.is_on, r.keep, (
     SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
@@ -155,7 +155,7 @@ ORDER BY h.lock_key DESC, h.token DESC LIMIT $3;
 -- name: kept_since
 SELECT {utc} - r.keep FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
--- $1 that time, $2 limit. Index: grant_history_ended. Reads: 1 row for each. Two at a time would
--- wait for each other in that order, and the second find less.
+-- $1 that time, $2 limit. Index: grant_history_ended. Reads: 1 row for each. Of two concurrent
+-- calls the second waits for the rows of the first, and then deletes fewer rows.
 -- name: prune
 DELETE FROM {prefix}grant_history WHERE ended_at < $1 ORDER BY ended_at LIMIT $2;

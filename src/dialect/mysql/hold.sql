@@ -8,7 +8,7 @@
 -- MySQL 9.7 and MariaDB 10.11; the multi-table form, and DELETE, lock what they read).
 
 -- The next three are tried in the order that sql_hold_store::try_small() chooses. Each is right by
--- itself: the first two do less, and say nothing where they are not enough.
+-- itself: the first two do less, and answer no row if they are not enough.
 
 -- Takes a key that nobody has: the parameters of `try_acquire`, and its change, which tests all of
 -- it on the row it has locked. The look before it keeps it from waiting for a row that somebody
@@ -33,12 +33,12 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- of several threads that ask for no term, no delay and no metadata. A transaction inside one
 -- packet; see waiter.sql.
 --
--- 1. Locks those that are free, and waits for nobody: the caller asks for a locked one alone. A bit
---    for each; of a key that is there twice only the first one's.
+-- 1. Locks the free keys, and waits for nobody: the caller asks for a locked key alone. A bit for
+--    each; of a key that is in the list twice only the first one's.
 -- 2. Takes them; our own sessions are plain reads, asked for each row: MySQL would make an EXISTS a
 --    join that begins at them. {locked}: the keys again, and null for each that
 --    has no bit: an UPDATE waits for every row that its WHERE finds by key.
--- 3. Reports those that got a key by their owner ids, of which no two are the same.
+-- 3. Reports the owner ids that got a key; no two of them are the same.
 -- Reads: 4 rows for each.
 -- name: take_free_of
 START TRANSACTION;
@@ -81,7 +81,7 @@ WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NOT NULL AND {unexpired}
 --    again. The test of our own session is a plain read: a lock would block our heartbeat. It names
 --    a column of the lock row, which is always true, because MariaDB would answer a subquery that
 --    depends on nothing before it waits for the row.
--- 4. Reports, and reads the holder of the key where it was refused.
+-- 4. Reports, and reads the holder of the key if it was refused.
 -- name: try_acquire
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -109,8 +109,8 @@ FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- The same where several nodes are written to: 2 and 3 and the touch are one transaction. It takes
--- only what 2 has locked: a key that the look found free may have got a holder since.
+-- If several nodes are written to, 2 and 3 and the touch are one transaction. It takes only a key
+-- that 2 has locked: a key that the look found free may have got a holder since.
 -- name: try_acquire on cluster
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -149,8 +149,8 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 {try_acquire};
 
 -- $1 owner, {keys}: the keys from $2 on. Locking reads, so that a grant whose answer was lost is
--- seen even while its commit is still being written; S on the lock row goes with the proofs of
--- others.
+-- seen even while its commit is still being written; S on the lock row does not wait for proofs,
+-- which share it.
 -- name: find_grants
 SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1
@@ -172,9 +172,9 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- $1 key, $2 owner, $3 token.
 -- Assignments run from left to right and see the earlier ones: the count comes last, because the
--- others ask for it. The pre-check keeps a release that comes too late from waiting behind the
--- next holder's proof; our own grant it cannot miss, owner and fence being of a committed row. A
--- mark that comes after it is seen by the change.
+-- other assignments read it. The pre-check keeps a release that comes too late from waiting behind
+-- the next holder's proof. It cannot miss our own grant, which is committed. The change itself sees
+-- a ticket that was set after the pre-check.
 -- name: release
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
@@ -205,7 +205,7 @@ COMMIT;
 SELECT CAST(@leasehold_free AS SIGNED);
 
 -- $1 key, $2 owner. Without a pre-check on purpose: it queues for the row behind the acquire it
--- settles, which may still wait for a proof or for its commit, and so finds the grant of that one.
+-- settles, which may still wait for a proof or for its commit, and so finds that acquire's grant.
 -- name: release_owner
 UPDATE {prefix}lock l SET {free} WHERE l.lock_key = $1 AND l.owner = $2;
 
@@ -256,8 +256,8 @@ WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 
 -- A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits for
 -- proofs; then nothing can change its holder, and a new statement has a new snapshot, with all that
--- was committed meanwhile. The hold that was there is the answer, being the only rows that the
--- packet gives. The session's row comes last: nothing waits for a lock row while it holds a session
+-- was committed meanwhile. The answer is the former hold: no other statement of the packet gives
+-- rows. The session's row comes last: no statement waits for a lock row while it holds a session
 -- row, so no circle of waits can close.
 -- name: force_release
 START TRANSACTION;
@@ -327,7 +327,7 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
       SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at > {now});
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
--- The same for a hold with a fixed term.
+-- As `give_term` for a hold with a fixed term.
 -- name: extend_term
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.expires_at > {now};

@@ -8,10 +8,9 @@
 -- key). The next statement has a snapshot of its own, and counts the holders; so of two grants
 -- the second sees the first.
 -- It reads the rows of others and never locks them: a proof may be open on any of them.
--- Where some of them look dead it changes nothing before it is told that their rows were emptied as
--- far as can be: one by one, in a packet of its own, see `bury`; the reaper removes them. An
--- emptied row has no bits, no permits and token 0, so that no statement of its dead owner finds it.
--- it any more.
+-- If some of them look dead it changes nothing until the caller says that it has emptied their rows
+-- as far as possible: one by one, each in a packet, see `bury`; the reaper removes them. An emptied
+-- row has no bits, no permits and token 0, so that no statement of its dead owner finds it.
 
 -- Tests holder row h with session row s. A missing session counts as alive.
 -- word: live
@@ -25,12 +24,11 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted
        h.permits
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
--- way to, $10 token of the hold in place or null, $11 whether the dead were seen to.
+-- way to, $10 token of the hold in place or null, $11 whether `bury` was tried.
 --
 -- 1. The pre-check, a holder_status: plain reads, in which those that look dead do not count. It
---    may only refuse. Every later part asks for 1 first, and otherwise locks nothing; nor does it
---    where there are dead to be buried first. If refused, the answer tells which of the live has
---    the lowest token.
+--    may only refuse. If it is not 1, or dead holders are to be buried first, the later parts lock
+--    nothing. If refused, the answer names the live holder with the lowest token.
 -- 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
 --    gate is locked, so that nobody else waits for them.
 -- 3. The grant: X on the gate, the holds of others, then the decision.
@@ -104,14 +102,14 @@ LEFT JOIN ({prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id)
 {insert_key};
 {try_acquire};
 
--- Those of others that look dead. $1 key, $2 owner.
+-- Other holders that look dead. $1 key, $2 owner.
 -- name: looks_dead
 SELECT h.owner, h.session_id
 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND h.owner <> $2 AND h.mode <> 0 AND s.expires_at <= {now}
 ORDER BY h.owner;
 
--- For each of them: the proof of its death, then its row if nobody has it locked, both by primary
+-- For each of these: the proof of its death, then its row if nobody has it locked, both by primary
 -- key; no statement waits, and none touches another row. The session of a holder row never changes.
 -- $1 key, $2 owner, $3 session.
 -- name: bury
@@ -177,7 +175,7 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0;
 UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
 -- $1 key, $2 owner, $3 token, $4 mode, $5 permits.
--- Affected rows do not tell a hold that has these values already from one that is not there.
+-- Affected rows do not tell a hold that has these values already from a missing one.
 -- name: reduce
 UPDATE {prefix}holder SET mode = $4, permits = $5 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
@@ -205,10 +203,10 @@ SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
     WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live})
 FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key. The rows that make up a complete phase: counted before the gate is locked, where that may
--- only refuse, and once more when the gate and every place are. A caller that gives up does not
--- lock the gate, but waits for the row. The live ones are asked for one moment, read after the
--- waits: the rows that are counted are the rows that pass. Reads: 8 rows, and 8 for each holder.
+-- $1 key. Counts the live holders of the phase before it locks the gate, which may only refuse, and
+-- again when it has locked the gate and each holder's row. A caller that leaves locks its own row
+-- and not the gate, so that it waits for that lock. Whether a session lives is tested at one time,
+-- read after the waits: so the counted rows pass. Reads: 8 rows, and 8 for each holder.
 -- name: pass
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
@@ -281,10 +279,10 @@ AND (l.arrived > 0 OR EXISTS (
     WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0)));
 
 -- First a look at the owners it concerns. Then one packet: their rows, waiting for proofs, so that
--- only those who prove or end one of these very holds wait; then the gate; then the live holds,
+-- only calls that prove or end one of these very holds wait; then the gate; then the live holds,
 -- which are the answer, being the only rows that the packet gives; then the changes, all by primary
 -- key, the sessions last: see `force_release` of hold.sql. A holder that is granted a hold after
--- the look keeps it, being younger than the wish to free the key.
+-- the look keeps it, since the hold began after the request to free the key.
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 

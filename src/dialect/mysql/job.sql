@@ -24,8 +24,8 @@ j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
 -- ---- enqueuing
 
 -- The text of an insert: this, a row for each job, and the part that answers with the ids: all on
--- MariaDB, on MySQL the first and its distance from the next. The numbers of a list of rows without
--- a key that is there already follow each other at any innodb_autoinc_lock_mode.
+-- MariaDB, on MySQL the first and its distance from the next. The numbers of a list of rows whose
+-- unique keys are free follow each other at any innodb_autoinc_lock_mode.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -130,7 +130,7 @@ UPDATE {listed} SET {take} WHERE j.state = 2
 
 -- $1 queue, $2 how many, $3 session, $6 node_info; {first_ones}: `first_of_all`, or
 -- `first_of_kinds`. The rows are read while the transaction is open. The first columns: the state
--- of the session and the queue, and how many keys were met.
+-- of the session and the queue, and how many keys were found.
 -- name: claim
 START TRANSACTION;
 {pick};
@@ -159,7 +159,7 @@ SELECT * FROM (
         ORDER BY p.queue, p.kind, p.state, p.priority, p.id
         LIMIT {most} FOR UPDATE SKIP LOCKED) p{number}
 
--- $1 queue. The row that claims in turn need; 1062 where it is there.
+-- $1 queue. The row that claims in turn need; 1062 if it exists.
 -- name: make_queue
 INSERT INTO {prefix}queue (name) VALUES ($1);
 
@@ -169,13 +169,13 @@ INSERT INTO {prefix}queue (name) VALUES ($1);
 -- 1. The session, a plain read.
 -- 2. The queue's row: waits for a claim in turn that is under way. Each statement from here on has
 --    a snapshot with the claims of all that had the row before.
--- 3. The room for jobs; running jobs count, also those of dead sessions. None where the caller was
+-- 3. The room for jobs; running jobs count, also those of dead sessions. 0 if the caller was
 --    mistaken. In floating point, since the product may be beyond 63 bits.
 -- 4. The window: the first rows of job_order.
--- 5. A job may start by its key where fewer than may run at a time stand before it, or run behind
+-- 5. A job may start by its key if fewer jobs than may run at a time stand before it, or run behind
 --    it (it was scheduled, and has come due later). The running jobs are one table, read once.
--- 6. Those are claimed; the others of the window are blocked, so that they are in no claim's way
---    from then on. The queue's row changes with each claim.
+-- 6. Those are claimed; the other jobs of the window are blocked, so that later claims do not read
+--    them. The queue's row changes with each claim.
 -- Reads: what runs in the queue, and some rows for each of the window.
 -- name: claim_in_turn
 START TRANSACTION;
@@ -249,9 +249,9 @@ j.token = a.asked_token AND j.state = 3
 -- $1 session, $2 list of ids and tokens, of this and of `finish`; a part of a transaction, which
 -- may be the caller's.
 --
--- Completes jobs without a result, an ordering key or a history: their rows go. Waits for locks on
--- the rows; locked rows stay as they are, and a claim that did not stand never will. The rows are
--- the answer, being the only ones that are given.
+-- Completes jobs without a result, an ordering key or a history: deletes their rows. Waits for
+-- locks on the rows; locked rows stay as they are, and a lost claim never comes back. The answer is
+-- these rows: no other statement of the packet gives rows.
 -- Reads: 2 rows for each.
 -- name: complete
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
@@ -259,13 +259,13 @@ SELECT j.id FROM {held}
 WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL {update_listed};
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL;
 
--- $1 session, $2 id, $3 token. The same for one job.
+-- $1 session, $2 id, $3 token. As `complete`, for one job.
 -- name: complete_one
 DELETE FROM {prefix}job
 WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3 AND ordering_key IS NULL;
 
 -- `complete` and `claim` in one commit: the parameters of `claim`, $4 the list, $5 its length.
--- Behind the columns of `claim`: how many jobs have ended, and which, where that is not all.
+-- Behind the columns of `claim`: the number of ended jobs, and their ids if not all have ended.
 -- name: complete_and_claim
 START TRANSACTION;
 SELECT CONVERT($4 USING utf8mb4) INTO @leasehold_ends;
@@ -278,15 +278,15 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- The same with the end of each: step, delay, words in hexadecimal digits, the microseconds that a
--- row is kept that ends by this step, or -1, and the same where the job is cancelled.
+-- Those job rows with the end of each: step, delay, text in hexadecimal digits, the microseconds
+-- that a row is kept that ends by this step, or -1, and those for which a cancelled job is kept.
 -- word: ends
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
         asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', step BIGINT PATH '$[2]',
         delay BIGINT PATH '$[3]', words TEXT PATH '$[4]', kept BIGINT PATH '$[5]',
         kept_cancelled BIGINT PATH '$[6]')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
--- A job that was to be cancelled ends so, unless it has completed.
+-- A job with a request to cancel it ends as cancelled, unless it has completed.
 -- word: to_state
 CASE WHEN a.step = 1 THEN 6
              WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN 8
@@ -303,7 +303,7 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- 2. For each ordering key as many of the first blocked jobs as are not in their way any more.
 --    `unblock` finds those that it misses, since they were blocked after this snapshot.
 -- 3. Ended jobs go to the history. 4. Jobs that go on do not run any more; an attempt counts only
---    where it failed. `attempts` comes last, since the others ask for it.
+--    if it failed. `attempts` comes last, since the other assignments read it.
 -- 5. Rows that still run are of ended jobs.
 -- Reads: 8 rows for each.
 -- name: finish
@@ -346,7 +346,7 @@ FROM {prefix}job j FORCE INDEX ({bare}job_order)
 WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2
 ORDER BY j.id;
 
--- $1 session, $2 id, $3 token, $4 words. Words that stay the same are not counted as a change: the
+-- $1 session, $2 id, $3 token, $4 text. A text that stays the same is not counted as a change: the
 -- report asks the row itself.
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4 WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

@@ -1,12 +1,12 @@
 -- Jobs that wait for others, on MySQL and MariaDB. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
 
--- {rows}: the job that waits, the job that it needs, and what it wants. Reads: nothing.
+-- {rows}: the waiting job, the job that it needs, and the end it waits for. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
 -- {ids} of jobs, $1 how many. One snapshot: the needs for those of them that have ended, and what
--- became of each, null where nothing is kept of it. Its limit keeps the derived table from being
+-- became of each, null if nothing is kept of it. Its limit keeps the derived table from being
 -- merged: it decides before the row of a need is read.
 -- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
 -- that waits for one that has ended; of those that wait for one that has not, none.
@@ -20,7 +20,7 @@ SELECT n.job_id, n.needs_id, n.wants,
  LIMIT $1;
 
 -- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
--- The same of those, and whether the needed job has not ended.
+-- As `over` for those rows, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
@@ -30,7 +30,7 @@ SELECT n.job_id, n.needs_id, n.wants,
          ORDER BY needs_id, job_id LIMIT $3) n
  ORDER BY n.needs_id, n.job_id;
 
--- $1 waiting job, {ids} of needed ones: deletes these, and no others, which may have come since. By
+-- $1 waiting job, {ids} of needed ones: deletes only these, since others may have come. By
 -- the primary key. Reads: 1 row for each.
 -- name: forget_of
 DELETE FROM {prefix}job_need WHERE job_id = $1 AND needs_id IN ({ids});
@@ -56,7 +56,7 @@ UPDATE {prefix}job j SET j.due_at = NULL, j.state = 2
 -- name: queues_of
 SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id IN ({ids}) AND j.state = 2;
 
--- $1 queue, $2 the job behind which it looks, $3 at how many. Says whether each needs a job.
+-- $1 queue, $2 the job behind which it looks, $3 at how many. Tells of each whether it needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
 SELECT j.id,
@@ -66,11 +66,11 @@ SELECT j.id,
          ORDER BY queue, due_at, id LIMIT $3) j
  ORDER BY j.id;
 
--- $1 id. Answers a row where the job waits. Reads: 1 row.
+-- $1 id. Answers a row if the job waits. Reads: 1 row.
 -- name: waits
 SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
 
--- $1 id of a job that waits, $2 why it is given up. Reads: 1 row.
+-- $1 id of a waiting job, $2 why it is given up. Reads: 1 row.
 -- name: note_reason
 UPDATE {prefix}job j SET j.error = $2 WHERE j.id = $1 AND j.due_at = {never};
 

@@ -31,8 +31,8 @@ SELECT $2 AS number,
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
--- {skipped} one less. A job that waits for an earlier one of its key is blocked. Answers what $3
--- is, and how many jobs were due; none where the caller was mistaken. Indexes: job_due,
+-- {skipped} one less. A job that waits for an earlier one of its key is blocked. Answers the true
+-- $3, and how many jobs were due; 0 if the caller was mistaken. Indexes: job_due,
 -- job_ordering. Reads: some rows for each.
 -- name: promote
 START TRANSACTION;
@@ -53,7 +53,7 @@ UPDATE {listed_blocked} SET j.due_at = NULL, j.state = 5;
 SELECT @leasehold_per_key, COALESCE(JSON_LENGTH(@leasehold_ids), 0);
 COMMIT;
 
--- $1 queue, $2 every. Makes the row where it is missing. Waits for a claim in turn. A time ahead of
+-- $1 queue, $2 every. Makes the row if it is missing. Waits for a claim in turn. A time ahead of
 -- the clock, which was set back, counts as long ago. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue (name, swept_at) VALUES ($1, {now})
@@ -62,7 +62,7 @@ ON DUPLICATE KEY UPDATE
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
 
 -- $1 queue, $2 how many, $3 and $4 the priority and the id behind which they are. One snapshot: the
--- running jobs whose session is expired or not there. Reads: what runs behind that, and its
+-- running jobs whose session is expired or missing. Reads: what runs behind that, and its
 -- sessions.
 -- name: lost
 SELECT j.session_id, s.id IS NULL, j.id, j.token, j.priority
@@ -72,7 +72,7 @@ WHERE j.queue = $1 AND j.state = 3 AND (s.id IS NULL OR s.expires_at <= {now})
   AND j.priority >= $3 AND (j.priority > $3 OR j.id > $4)
 ORDER BY j.queue, j.state, j.priority, j.id LIMIT $2;
 
--- The state of a job that is taken from a dead session: one that was to be cancelled is.
+-- The state of a job that is taken from a dead session: cancelled if that was requested.
 -- word: rescued_to
 CASE WHEN j.is_cancel_requested = 1 THEN 8
              WHEN j.rescues + 1 >= {rescues_max} THEN 7 ELSE 2 END
@@ -83,7 +83,7 @@ IF({rescued_to} = 7, $4, $5)
 -- saw in one snapshot, $4 the microseconds that a discarded job is kept, or -1, $5 the same for
 -- cancelled ones.
 --
--- 1. The proof for a session that is there; a row that a heartbeat in flight has is skipped.
+-- 1. The proof for an existing session; skips a row that a heartbeat in flight has locked.
 -- 2. The jobs as they were seen, around those that a worker is ending at this moment.
 -- 3. The counts of the answer, and the next jobs of their keys.
 -- 4. As `finish`.
@@ -127,7 +127,7 @@ COMMIT;
 SELECT @leasehold_rescued, @leasehold_quarantined;
 
 -- $1 queue, $2 the last key that was looked at. Begins a packet of `next_key`s: @leasehold_key is
--- null where no job is blocked, or where there are no more keys. Plain reads. Index: job_order.
+-- null if no job is blocked, or if there are no more keys. Plain reads. Index: job_order.
 -- name: first_key
 SELECT $1, IF(EXISTS (
            SELECT 1 FROM {prefix}job b FORCE INDEX ({bare}job_order)
@@ -240,8 +240,8 @@ WHERE id = $1 AND due_at IS NOT NULL;
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 COMMIT;
 
--- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
--- 1062 where there is another job of its unique key.
+-- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
+-- 1062 if there is another job of its unique key.
 -- name: redrive
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
@@ -292,8 +292,8 @@ ORDER BY id LIMIT $4;
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. The new turn changes the row, which refuses
--- claims by the former limits where several nodes are written to. Starts that were paid for at
--- another rate count no more; that is set first, while the columns have the former rate.
+-- claims by the former limits if several nodes are written to. Starts counted at another rate count
+-- no more; that is set first, while the columns have the former rate.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -329,7 +329,7 @@ SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY 
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, for all queues. Reads all jobs.
+-- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j GROUP BY j.queue, {shown_state}

@@ -36,7 +36,7 @@ UPDATE {prefix}job_schedule
 -- name: note_job
 UPDATE {prefix}job_schedule SET last_job = $2 WHERE name = $1;
 
--- $1 name. The time, also where there is no row. Reads: 1 row.
+-- $1 name. The time, also if there is no row. Reads: 1 row.
 -- name: find
 SELECT {now} AS now_at, {schedule_columns}
   FROM (SELECT 1 AS one) AS always LEFT JOIN {prefix}job_schedule ON name = $1;
@@ -46,13 +46,14 @@ SELECT {now} AS now_at, {schedule_columns}
 SELECT {now} AS now_at, {schedule_columns} FROM {prefix}job_schedule FORCE INDEX (PRIMARY)
  WHERE name > $1 ORDER BY name LIMIT $2;
 
--- The values of the columns in their order. 1062 where the name is there already. Reads: 1 row.
+-- The values of the columns in their order. 1062 if the name exists already. Reads: 1 row.
 -- name: insert
 INSERT INTO {prefix}job_schedule ({schedule_columns})
 VALUES ($1, $2, $3, GREATEST($4, {now}), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
         $17, $18, $19, $20, $21, $22, $23, $24, $25);
 
--- The same values, for the row of this name and version. Its last fire time stays. Reads: 1 row.
+-- The values of `insert`, for the row of this name and version, whose last fire time stays.
+-- Reads: 1 row.
 -- name: change
 UPDATE {prefix}job_schedule
    SET queue = $2, is_paused = $3, cron = $5, zone = $6, period = $7, misfire = $8,

@@ -30,7 +30,7 @@ ORDER BY l.lock_key;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE;
 
--- Where not all can be taken the WHERE of the change is impossible. Then it reads this owner's
+-- If not all can be taken the WHERE of the change is impossible. Then it reads this owner's
 -- fences, while the rows are locked, so that nobody can have freed one by force meanwhile.
 -- name: take
 SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
@@ -68,10 +68,10 @@ UPDATE {prefix}lock FORCE INDEX (PRIMARY) SET proofs = proofs + 1
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key;
 
--- The same; {size}: how many.
--- An owner id belongs to one acquisition alone, so it stands for the fences too. Where one of the
--- holds is not ours any more nothing is freed here, so that nothing waits behind the next holder's
--- proof; holds that are still ours are reported, and released one by one.
+-- The parameters of `prove_all`; {size}: how many.
+-- An owner id belongs to one acquisition alone, so it stands for the fences too. If one of the
+-- holds is not ours any more this frees nothing, so that it does not wait behind the next holder's
+-- proof; it reports the holds that are still ours, which the caller releases one by one.
 -- name: release_all
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key IN ({keys}) AND l.owner = $1;

@@ -1,4 +1,4 @@
--- MySQL and MariaDB: the transactions that lock a row. Only people ask: it may take its time.
+-- MySQL and MariaDB: the transactions that lock a row. They may take their time: only people ask.
 
 -- $1 the first key, $2 the first after all of them, $3 limit. Keys whose holds are over, and that
 -- nobody has taken or cleaned up.
@@ -17,8 +17,8 @@ WHERE h.lock_key = $1 FOR UPDATE SKIP LOCKED;
 SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
        + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
 
--- $1 key. The same for a user that may only read, and on a server that takes no writes: it finds
--- rows that are locked to be changed, and not shared ones, as a proof's row is.
+-- $1 key. As `is_locked` for a user that may only read, and on a server that takes no writes: it
+-- finds rows that are locked to be changed, and no shared locks, such as a proof's.
 -- name: is_locked_to_change
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 {share_skip_locked};
@@ -27,8 +27,8 @@ WHERE h.lock_key = $1 {share_skip_locked};
 SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
        + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
 
--- $1 key. MySQL alone: MariaDB shows the locks that somebody waits for, and no others. A record is
--- named by its primary key in hexadecimal digits, which the holder's goes on from with its owner.
+-- $1 key. MySQL alone: MariaDB shows only locks that somebody waits for. The server names a record
+-- by its primary key in hexadecimal digits: for a holder's row the key and then the owner.
 -- Needs PROCESS, and SELECT on performance_schema.
 -- name: lockers
 SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST,
@@ -47,8 +47,8 @@ LEFT JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
 LEFT JOIN information_schema.INNODB_TRX x ON x.trx_id = d.ENGINE_TRANSACTION_ID
 ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
 
--- The same columns, for every session that has rows locked: one of them has this one. The server
--- renews the list when nobody has asked for 100 ms, so this waits that long. Needs PROCESS.
+-- The columns of `lockers`, for every session that has rows locked: one of them has this row. The
+-- server renews the list when nobody has asked for 100 ms, so this waits that long. Needs PROCESS.
 -- name: suspects
 DO SLEEP(0.11);
 SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,

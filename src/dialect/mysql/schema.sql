@@ -45,7 +45,7 @@ DELETE FROM {prefix}migration WHERE version = $1;
 -- name: drop_records
 DROP TABLE IF EXISTS {prefix}migration;
 
--- The same two with their values written in, to be run by hand.
+-- `record` and `forget` with their values written in, to be run by hand.
 -- name: record_by_hand
 {record};
 
@@ -53,7 +53,7 @@ DROP TABLE IF EXISTS {prefix}migration;
 {forget};
 
 -- The rights of a program. MySQL and MariaDB take one table at a time, of the database in use. The
--- printer quotes {user}. FOR UPDATE wants UPDATE or DELETE on the table beside SELECT.
+-- printer quotes {user}. FOR UPDATE needs UPDATE or DELETE on the table beside SELECT.
 -- name: grants
 GRANT SELECT ON {prefix}migration TO {user};
 GRANT SELECT ON {prefix}grant_history_rule TO {user};
@@ -103,7 +103,7 @@ WHERE task = $1 AND turn = $2;
 -- columns, whether there is something to clear, whether somebody may wait for it, and the end of
 -- its session.
 --
--- An owner whose end is not known has lost its session's row.
+-- If an owner's end is not known, its session's row is gone.
 -- name: look_at_locks
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
@@ -114,7 +114,7 @@ LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
 WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
 
 -- Holders and waiters: {table}, and {rest}, the second column of its key. Two ranges of the primary
--- key, where a comparison of rows would be none.
+-- key, because MySQL and MariaDB use no range for a comparison of rows.
 -- name: look_at_dead
 SELECT h.lock_key, h.{rest}, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
 FROM {prefix}{table} h FORCE INDEX (PRIMARY)
@@ -167,8 +167,8 @@ SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()
 INTO @leasehold_go, @leasehold_count
 {touch_dead};
 
--- Holders and waiters. @leasehold_dead: its session; @leasehold_gone: whether that is dead, or in a
--- snapshot newer than the lock of its row not there.
+-- Holders and waiters. @leasehold_dead: its session; @leasehold_gone: whether that is dead, or
+-- missing in a snapshot newer than the lock of its row.
 -- name: remove_dead
 SELECT COUNT(*), MAX(h.session_id) INTO @leasehold_go, @leasehold_dead
 FROM {prefix}{table} h FORCE INDEX (PRIMARY)
@@ -195,7 +195,7 @@ SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
 -- name: lock_mark
 SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDATE;
 
--- The mark is written only where the key has the higher fence.
+-- The mark is written only if the key has the higher fence.
 -- name: remove_idle
 SELECT COUNT(*), COALESCE(MAX(l.fence), 0) INTO @leasehold_go, @leasehold_fence
 FROM {prefix}lock l FORCE INDEX (PRIMARY)

@@ -38,7 +38,7 @@ SET SESSION group_replication_consistency = 'BEFORE';
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES ($1, $2, {now}, {now}, {now} + $3, 0);
 
--- The same values, for a start whose first answer was lost. A first attempt that arrives after its
+-- As `insert`, for a start whose first answer was lost. A first attempt that arrives after its
 -- session has ended revives nothing.
 -- name: restart
 UPDATE {prefix}session

@@ -47,7 +47,7 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
 -- 2. The grant, which waits for proofs of the same hold, and is nothing where that waiter has left.
 --    The mark is the newest ticket: where its waiter goes, nobody is left. Where another one goes,
 --    and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
--- 3. The waiter goes, and the dead before it.
+-- 3. The waiter is deleted, and the dead before it.
 -- Reads: 13 rows, and 4 for each waiter that goes with it.
 -- name: pass_on
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
@@ -114,7 +114,7 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 -- 2. The grant. The multi-table form locks the waiter's row as well, and finds nothing where it has
 --    left since: then nothing changes, and the packet has to be sent again.
 -- 3. Nobody live waits: free.
--- 4. The waiter goes, and the dead before it; all, where nobody live is among them.
+-- 4. The waiter is deleted, and the dead before it; all, where nobody live is among them.
 -- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
 -- statistics can begin them at the sessions.
 -- word: grant_next

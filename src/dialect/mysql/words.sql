@@ -1,5 +1,5 @@
 -- MySQL and MariaDB: words of their statements. The differences between the two stand here and
--- nowhere else, but for the settings that the servers have.
+-- nowhere else, except the differences of the servers' settings.
 
 -- Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read
 -- anew at each use, also after a wait for a row; NOW would be the start of the statement, and a
@@ -19,11 +19,11 @@ FOR SHARE SKIP LOCKED
 -- word: share_skip_locked on mariadb
 LOCK IN SHARE MODE SKIP LOCKED
 
--- Where several nodes of a cluster are written to (Galera, Group Replication), row locks are those
--- of one node, and a commit is refused if another one, which it had not seen, changed a row it
+-- If several nodes of a cluster are written to (Galera, Group Replication), row locks are those of
+-- one node, and a commit is refused if another commit, which it had not seen, changed a row it
 -- writes; the rows it has read do not count. So there a statement changes the rows that it decides
--- by: for a dead one's key the session's row, for a proof the row that it proves. And no read of
--- ours sees a state older than its beginning: `enter_galera` of session.sql.
+-- by: the session's row for the key of a dead holder, and for a proof the row that it proves. And
+-- no read of ours sees a state older than its beginning: `enter_galera` of session.sql.
 -- word: share_skip_locked on cluster
 FOR UPDATE SKIP LOCKED
 
@@ -41,10 +41,10 @@ WHERE id = @leasehold_dead AND @leasehold_go = 1
 -- word: server_uuid on mariadb
 @@server_id
 
--- The session of lock row l is there and expired, for the row's lock_delay, on positive proof. The
--- locking read makes it proof: a plain one does not see a renewal that is being committed. It steps
--- around a locked row instead of waiting, which refuses. The plain test comes first, so that no
--- live session is locked.
+-- True if the session of lock row l exists and has been expired for the row's lock_delay. The
+-- locking read makes this a proof: a plain read does not see a renewal that is being committed. It
+-- passes over a locked row instead of waiting, which refuses. The plain test comes first, so that
+-- no live session is locked.
 -- word: proved_dead
 (EXISTS (
     SELECT 1 FROM {prefix}session d
@@ -60,7 +60,7 @@ l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
 
 -- Describes the hold of lock row l with session row s, in the order of hold_in() in hold_rows.cpp.
 -- A session whose row is gone counts as alive, with no time known to remain. A statement that found
--- the row held before sets the third column itself, since the clock goes on between two looks at
+-- the row held before sets the third column itself, since the clock advances between two looks at
 -- it.
 -- word: rest_of_hold
 l.owner, l.session_id, l.node_info, l.reentrant_count, {now} - l.changed_at,
@@ -72,7 +72,7 @@ l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 -- word: takeable
 COALESCE(l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0)
 
--- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+-- The live waiters in the queue of lock row l; looked for only if somebody may wait. Reads: 2 rows
 -- for each waiter of that key.
 -- word: waiters
 IF(l.last_ticket = 0, 0, (
@@ -99,21 +99,21 @@ WHERE f.id = 1 LOCK IN SHARE MODE
 -- word: utc
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 
--- The columns that a job's row and its row of the history have in common, and that go from one to
--- the other.
+-- The columns that a job's row and its row of the history have in common; the end of a job copies
+-- them.
 -- word: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
--- have them.
+-- Job row j has null for a default value: the defaults of new_job and retry_policy in
+-- leasehold/job.hpp.
 -- word: attempts_max
 COALESCE(j.attempts_max, 20)
 -- word: rescues_max
 COALESCE(j.rescues_max, 3)
 
--- Job rows j of a list of ids in a variable: found by primary key, whatever the planner believes,
+-- Job rows j of a list of ids in a variable: found by primary key, whatever the planner estimates,
 -- since the list comes first.
 -- word: listed
 JSON_TABLE(@leasehold_ids, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
@@ -131,8 +131,8 @@ JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 
--- For a part `places`, the number of jobs of each ordering key that are not in the way any more: as
--- many of the first that are blocked, from one to the next. Plain reads. Index: job_ordering.
+-- For a part `places`, the number of ended jobs of each ordering key: finds as many of the first
+-- blocked jobs of the key, from one to the next. Plain reads. Index: job_ordering.
 -- word: next_of_places
 next_of AS (
     SELECT p.queue, p.ordering_key, p.places, 1 AS place, (
@@ -148,14 +148,14 @@ next_of AS (
         ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
     FROM next_of f WHERE f.place < f.places AND f.id IS NOT NULL)
 
--- Ids as a list; null where there are none, or where it was cut, which on a connection that was
--- lent group_concat_max_len may do. `unblock` finds those that have not been freed then.
+-- Ids as a list; null if there are none, or if the list was cut, which group_concat_max_len of a
+-- borrowed connection may do. `unblock` later finds the jobs that were not freed.
 -- word: next_ids
 IF(LENGTH(GROUP_CONCAT(id)) = SUM(LENGTH(id)) + COUNT(id) - 1,
           CONCAT('[', GROUP_CONCAT(id), ']'), NULL)
 
--- Makes those of @leasehold_next that are blocked still available, but for locked ones: a
--- transaction may have replaced the content of one, and take long. @leasehold_free has the ids.
+-- Makes the jobs of @leasehold_next available that are still blocked, except locked ones, which a
+-- long transaction may be replacing. @leasehold_free has the ids.
 -- word: free_next
 SELECT {next_ids} INTO @leasehold_free
 FROM JSON_TABLE(@leasehold_next, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
@@ -163,9 +163,9 @@ STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 WHERE j.state = 5 {update_listed} SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
--- Among the jobs of row j's ordering key, but for those not due yet, the one behind the first
--- {skipped} in the order of ids: null where there are not so many. The first row behind j ends the
--- walk. Reads these, and the ones before them that are not due.
+-- Among the jobs of row j's ordering key, except those not due yet, the job behind the first
+-- {skipped} in the order of ids: null if there are fewer. The first row behind j ends the walk.
+-- Reads these, and the jobs before them that are not due.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key

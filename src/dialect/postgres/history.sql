@@ -26,7 +26,7 @@ DROP FUNCTION IF EXISTS {where}.{bare}grant_ended();
 -- name: drop_share_function
 DROP FUNCTION IF EXISTS {where}.{bare}share_ended();
 
--- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key
+-- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key
 -- then, no matter who finds out, and when. Reads: 1 row, by primary key, of the newest snapshot.
 -- name: grant_function
 CREATE FUNCTION {where}.{bare}grant_ended() RETURNS trigger

@@ -411,7 +411,7 @@ UPDATE {prefix}lock AS l
  WHERE l.lock_key = locked.lock_key AND l.owner = $2 AND l.fence = locked.fence
 RETURNING 1, {durable};
 
--- The same for a hold with a fixed term.
+-- As `give_term` for a hold with a fixed term.
 -- name: extend_term
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence FROM {prefix}lock l

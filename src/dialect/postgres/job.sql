@@ -40,10 +40,10 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
--- A job is blocked where others of its key stand before it, in this snapshot or in this list. Jobs
+-- A job is blocked if others of its key stand before it, in this snapshot or in this list. Jobs
 -- of the list do not count that are not due, nor those with a unique key: they may be refused, and
 -- then nobody would free the jobs behind them. A claim blocks a job that is available too early.
--- Where a unique key is there already nothing is inserted, and the caller asks on.
+-- If a unique key is taken already nothing is inserted, and the caller looks for its job.
 -- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
 -- name: insert
 WITH asked AS MATERIALIZED (
@@ -223,7 +223,7 @@ SELECT NULL, NULL, NULL, c.* FROM claimed c
 -- priority and the id behind which the claim begins to look, unless a job of a smaller priority is
 -- there; -32768 and 0: it looks at all.
 --
--- how:     the snapshot. Where the queue has limits, or keys are met, this claims nothing, but a
+-- how:     the snapshot. If the queue has limits, or a job has a key, this claims nothing, but a
 --          claim in turn does: here jobs behind one that has a key would go before it.
 -- picked:  the first rows of job_order, in its order, around rows that others have locked.
 -- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
@@ -234,8 +234,8 @@ SELECT NULL, NULL, NULL, c.* FROM claimed c
 WITH {picked}, {claimed}
 {answer};
 
--- The same for some kinds. Each kind gives its first jobs, as many as are wanted, whatever stands
--- before them; with several kinds more rows are locked than claimed, until this commits.
+-- As `claim`, for some kinds. Each kind gives its first jobs, as many as are wanted, whatever
+-- stands before them; with several kinds more rows are locked than claimed, until this commits.
 -- The range begins with the kind, so that only job_kind has this order.
 -- name: claim_of_kinds
 WITH {picked_of_kinds}, {claimed}
@@ -483,7 +483,7 @@ SELECT j.priority, {claimed_columns}, {carried}
  WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2
  ORDER BY j.id;
 
--- $1 session, $2 id, $3 token, $4 words. A HOT update where the page has room.
+-- $1 session, $2 id, $3 token, $4 text. A HOT update where the page has room.
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4
  WHERE id = $2 AND token = $3 AND session_id = $1 AND state + 0 = 3;

@@ -9,7 +9,7 @@
 -- word: is_waiting
 coalesce(j.due_at, 'epoch') = {never}
 
--- {rows}: the job that waits, the job that it needs, and what it wants. Reads: nothing.
+-- {rows}: the waiting job, the job that it needs, and the end it waits for. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
@@ -33,7 +33,7 @@ SELECT n.job_id, n.needs_id, n.wants,
  LIMIT (SELECT $2::bigint);
 
 -- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
--- The same of those, and whether the needed job has not ended.
+-- As `over` for those rows, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
@@ -76,7 +76,7 @@ RETURNING j.queue, {durable};
 SELECT DISTINCT j.queue FROM {prefix}job j
  WHERE j.id = ANY ($1::text::bigint[]) AND j.state + 0 = 2;
 
--- $1 queue, $2 the job behind which it looks, $3 at how many. Says whether each needs a job.
+-- $1 queue, $2 the job behind which it looks, $3 at how many. Tells of each whether it needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
 SELECT j.id,
@@ -88,11 +88,11 @@ SELECT j.id,
          ORDER BY due_at, id LIMIT (SELECT $3::bigint)) j
  ORDER BY j.id;
 
--- $1 id. Answers a row where the job waits. Reads: 1 row.
+-- $1 id. Answers a row if the job waits. Reads: 1 row.
 -- name: waits
 SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND {is_waiting};
 
--- $1 id of a job that waits, $2 why it is given up. Reads: 1 row.
+-- $1 id of a waiting job, $2 why it is given up. Reads: 1 row.
 -- name: note_reason
 UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND {is_waiting};
 

@@ -95,7 +95,7 @@ UPDATE {prefix}job AS j
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.state + 0 IN (1, 4);
 
--- $1 queue, $2 every. Makes the row where it is missing. Waits for a claim in turn. Reads: 1 row.
+-- $1 queue, $2 every. Makes the row if it is missing. Waits for a claim in turn. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
@@ -106,7 +106,7 @@ RETURNING q.name;
 -- $1 queue, $2 how many, $3 the microseconds that a discarded job is kept, or -1, $4 the same for
 -- cancelled ones.
 --
--- seen: one snapshot: the running jobs whose session is expired or not there. Each session is read
+-- seen: one snapshot: the running jobs whose session is expired or missing. Each session is read
 --       by a subquery of one value, which only its primary key serves: a join would read all
 --       sessions. OFFSET: it is read once. Reads: what runs, and a session for each.
 -- dead: the proof for sessions that are there; a row that a heartbeat in flight has is skipped.
@@ -290,7 +290,7 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.state + 0 IN (1, 4)
 RETURNING j.id, {durable};
 
--- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
+-- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
 -- name: redrive
 WITH again AS MATERIALIZED (
     SELECT {job_columns} FROM {prefix}job_history WHERE id = $1 FOR UPDATE
@@ -388,7 +388,7 @@ SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY 
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, for all queues. Reads all jobs.
+-- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, count(*),
        (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint

@@ -46,7 +46,7 @@ DELETE FROM {prefix}migration WHERE version = $1::bigint;
 -- name: drop_records
 DROP TABLE IF EXISTS {prefix}migration;
 
--- The same two with their values written in, to be run by hand.
+-- `record` and `forget` with their values written in, to be run by hand.
 -- name: record_by_hand
 INSERT INTO {prefix}migration (version, name, checksum, finished)
 VALUES ($1, $2, $3, $4)

@@ -212,7 +212,8 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 -- name: leave_by_owner
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 ticket, $3 limit. Index: the primary key, whose order it is.
+-- $1 key, $2 ticket, $3 limit: the waiters behind that ticket. Index: the primary key, whose order
+-- it is.
 -- name: list
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint

@@ -59,7 +59,7 @@ l.owner IS NOT NULL
     AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
     AND (s.id IS NULL OR s.expires_at > clock_timestamp())
 
--- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+-- The live waiters in the queue of lock row l; looked for only if somebody may wait. Reads: 2 rows
 -- for each waiter of that key.
 -- word: waiters
 CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
@@ -69,15 +69,15 @@ CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
               FROM {prefix}waiter w WHERE w.lock_key = l.lock_key ORDER BY w.ticket {all}) AS queue
      WHERE queue.until > clock_timestamp()) END
 
--- The columns that a job's row and its row of the history have in common, and that go from one to
--- the other.
+-- The columns that a job's row and its row of the history have in common; the end of a job copies
+-- them.
 -- word: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
--- have them.
+-- Job row j has null for a default value: the defaults of new_job and retry_policy in
+-- leasehold/job.hpp.
 -- word: attempts_max
 coalesce(j.attempts_max, 20)
 -- word: rescues_max

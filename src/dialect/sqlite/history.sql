@@ -20,7 +20,7 @@ CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)
 -- word: is_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ''
 
--- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key
+-- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key
 -- then, no matter who finds out, and when. Reads: 2 rows, by primary key.
 -- name: grant_trigger
 CREATE TRIGGER {prefix}grant_ended AFTER UPDATE OF owner ON {prefix}lock FOR EACH ROW
@@ -44,7 +44,7 @@ BEGIN
                            {is_boot} AS is_boot));
 END;
 
--- For a holder that is gone, with the fence of another in its place or none. The gate tells the
+-- For a holder row that was deleted, or replaced under another fence. The gate tells the
 -- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
 -- release ended the grants older than the fence it left. A trigger cannot read the boot's clock: it
 -- takes the machine's, which SQLite tells in milliseconds, less the offset that the rule has noted

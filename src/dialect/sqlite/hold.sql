@@ -111,7 +111,7 @@ UPDATE {prefix}lock AS l SET session_id = NULL, expires_at = {now} + $4
    AND l.session_id IS NOT NULL AND {live_hold}
 RETURNING 1;
 
--- The same for a hold with a fixed term.
+-- As `give_term` for a hold with a fixed term.
 -- name: extend_term
 UPDATE {prefix}lock AS l SET expires_at = {now} + $4
  WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3

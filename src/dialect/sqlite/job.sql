@@ -15,7 +15,7 @@ id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_d
 -- $1 queue, $2 kind, $3 payload, $4 priority, $5 due time in microseconds since 1970 or -1, $6
 -- delay, $7 unique key or '', $8 until 1 started 2 ended, $9 ordering key or '', $10 attempts, $11
 -- and $12 delays of retries, $13 time limit or -1, $14 rescues. Default values are stored as null.
--- A job is blocked where others of its key stand before it. Indexes: job_unique, job_ordering.
+-- A job is blocked if others of its key stand before it. Indexes: job_unique, job_ordering.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -99,7 +99,7 @@ SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
  WHERE j.queue = $1 AND j.state = 2
  ORDER BY j.priority, j.id LIMIT $2;
 
--- The same for kind $3. Index: job_kind.
+-- As `available`, for kind $3. Index: job_kind.
 -- name: available_of_kind
 SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j INDEXED BY {bare}job_kind
@@ -130,11 +130,11 @@ state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
 -- name: take
 UPDATE {prefix}job SET {claim} WHERE id = $3 RETURNING {claimed_columns};
 
--- The same for many jobs. The answer is in no order.
+-- As `take`, for many jobs. The answer is in no order.
 -- name: take_many
 UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 
--- $1 id. Blocks a job that must wait for an earlier one of its key: it is in no claim's way then.
+-- $1 id. Blocks a job that must wait for an earlier one of its key: later claims pass over it.
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 
@@ -152,8 +152,8 @@ UPDATE {prefix}queue AS q
 DELETE FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3
 RETURNING queue, ordering_key, id, token;
 
--- The same for many jobs: $1 session; {rows} are ids and tokens. The plus keeps the planner from
--- finding the rows by this list: it finds them by {ids}.
+-- As `complete`, for many jobs: $1 session; {rows} are ids and tokens. The plus keeps the planner
+-- from finding the rows by this list: it finds them by {ids}.
 -- name: complete_many
 DELETE FROM {prefix}job
  WHERE id IN ({ids}) AND session_id = $1 AND state = 3 AND (+id, token) IN (VALUES {rows})
@@ -209,7 +209,7 @@ SELECT * FROM (
 SELECT priority, {claimed_columns}
   FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY +id;
 
--- $1 session, $2 id, $3 token, $4 words.
+-- $1 session, $2 id, $3 token, $4 text.
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4
  WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

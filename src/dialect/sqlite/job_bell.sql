@@ -17,14 +17,14 @@ SELECT b.bell, b.address FROM {prefix}job_bell b
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
  ORDER BY b.bell LIMIT $3;
 
--- The same for the bells before that one.
+-- As `list_from` for the bells before that one.
 -- name: list_until
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell < $2
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
  ORDER BY b.bell LIMIT $3;
 
--- $1 queue. Rows of sessions that were removed. Reads: those of the queue, and a session for each.
+-- $1 queue. Bells whose sessions were removed. Reads: those of the queue, and a session for each.
 -- name: find_dead
 SELECT 1 FROM {prefix}job_bell b
  WHERE b.queue = $1

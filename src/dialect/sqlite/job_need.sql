@@ -1,6 +1,6 @@
 -- SQLite: jobs that wait for others. The contract: src/store/job_need_store.hpp.
 
--- {rows}: the job that waits, the job that it needs, and what it wants. Reads: nothing.
+-- {rows}: the waiting job, the job that it needs, and the end it waits for. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
@@ -18,7 +18,7 @@ SELECT n.job_id, n.needs_id, n.wants,
  LIMIT $1;
 
 -- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
--- The same of those, and whether the needed job has not ended.
+-- As `over` for those rows, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
@@ -28,7 +28,7 @@ SELECT n.job_id, n.needs_id, n.wants,
          ORDER BY needs_id, job_id LIMIT $3) n
  ORDER BY n.needs_id, n.job_id;
 
--- $1 waiting job, {ids} of needed ones: deletes these, and no others, which may have come since. By
+-- $1 waiting job, {ids} of needed ones: deletes only these, since others may have come. By
 -- the primary key. Reads: 1 row for each.
 -- name: forget_of
 DELETE FROM {prefix}job_need WHERE job_id = $1 AND needs_id IN ({ids});
@@ -48,7 +48,7 @@ UPDATE {prefix}job AS j SET due_at = NULL, state = 2
 -- name: queues_of
 SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id IN ({ids}) AND j.state = 2;
 
--- $1 queue, $2 the job behind which it looks, $3 at how many. Says whether each needs a job.
+-- $1 queue, $2 the job behind which it looks, $3 at how many. Tells of each whether it needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
 SELECT j.id,
@@ -58,11 +58,11 @@ SELECT j.id,
          ORDER BY due_at, id LIMIT $3) j
  ORDER BY j.id;
 
--- $1 id. Answers a row where the job waits. Reads: 1 row.
+-- $1 id. Answers a row if the job waits. Reads: 1 row.
 -- name: waits
 SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
 
--- $1 id of a job that waits, $2 why it is given up. Reads: 1 row.
+-- $1 id of a waiting job, $2 why it is given up. Reads: 1 row.
 -- name: note_reason
 UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND j.due_at = {never};
 

@@ -44,7 +44,7 @@ UPDATE {prefix}job AS j
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = $2;
 
--- $1 queue, $2 every. Makes the row where it is missing. A time ahead of the clock, which was set
+-- $1 queue, $2 every. Makes the row if it is missing. A time ahead of the clock, which was set
 -- back, counts as long ago. Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, {wall})
@@ -52,7 +52,7 @@ ON CONFLICT (name) DO UPDATE SET swept_at = {wall}
  WHERE q.swept_at <= {wall} - $2 OR q.swept_at > {wall}
 RETURNING name;
 
--- $1 queue, $2 how many. Running jobs of sessions that are expired, or not there. Index: job_order.
+-- $1 queue, $2 how many. Running jobs of sessions that are expired, or missing. Index: job_order.
 -- Reads: what runs in the queue, and a session for each.
 -- name: lost
 SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues + 1 >= {rescues_max}
@@ -67,7 +67,7 @@ SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues +
 SELECT id, quote(due_at), ordering_key FROM {prefix}job
  WHERE queue = $1 AND due_at > 253402300799999999 ORDER BY due_at, id LIMIT 100;
 
--- $1 id. Counts a rescue before a job that is lost for good goes.
+-- $1 id. Counts the last rescue of a lost job before the job is discarded.
 -- name: count_rescue
 UPDATE {prefix}job SET rescues = rescues + 1 WHERE id = $1 RETURNING rescues;
 
@@ -171,7 +171,7 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.due_at IS NOT NULL
 RETURNING id;
 
--- $1 id. Enqueues an ended job again: its row of the history goes where the job is there again.
+-- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
 -- name: redrive
 INSERT INTO {prefix}job ({job_columns}, state, due_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
@@ -257,7 +257,7 @@ SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY 
 -- name: queue_rows
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
--- The same as count_jobs, for all queues. Reads all jobs.
+-- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
        CAST({wall} - min(enqueued_at) AS INTEGER)

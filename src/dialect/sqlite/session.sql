@@ -8,7 +8,7 @@ VALUES ($1, $2, {now}, {now}, {now} + $3, 0)
 ON CONFLICT (id) DO UPDATE SET heartbeat_at = {now}, expires_at = {now} + $3
  WHERE expires_at > {now};
 
--- The same for a start that may find no row.
+-- As `start`, but an error if a row of this id exists.
 -- name: start_anew
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES ($1, $2, {now}, {now}, {now} + $3, 0);

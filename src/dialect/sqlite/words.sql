@@ -39,22 +39,22 @@ l.reentrant_count, {now} - l.changed_at AS held_for,
 coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = l.session_id),
          {now}) - {now} AS remaining, l.metadata
 
--- The live ones in the queue of lock row l; looked for only where somebody may wait.
+-- The live waiters in the queue of lock row l; looked for only if somebody may wait.
 -- word: waiters
 CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
     SELECT count(*) FROM {prefix}waiter w
      WHERE w.lock_key = l.lock_key
        AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}) END
 
--- The columns that a job's row and its row of the history have in common, and that go from one to
--- the other.
+-- The columns that a job's row and its row of the history have in common; the end of a job copies
+-- them.
 -- word: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
--- have them.
+-- Job row j has null for a default value: the defaults of new_job and retry_policy in
+-- leasehold/job.hpp.
 -- word: attempts_max
 coalesce(j.attempts_max, 20)
 -- word: rescues_max
