@@ -49,8 +49,8 @@ public:
 
     acquired wait();
 
-    // Ends the session in the background, and releases the lease if it still has one: where the
-    // database is away that takes its time, and the next step need not wait for it.
+    // Ends the session in the background, and releases the lease if it still has one: this takes
+    // long if the database is away, and the next step need not wait for it.
     void part_with(acquired gone);
 
     // Called before the tool ends with `status`. Sessions that cannot end in a short time end with

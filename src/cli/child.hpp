@@ -24,7 +24,7 @@ namespace leasehold::cli {
 
 class child {
 public:
-    // A process that has a number, which it can be stopped by, and does nothing yet. `deadline` and
+    // Makes a process that does nothing yet, but can be stopped by its number. `deadline` and
     // `margin` are the guard's.
     child(
         const program& what,
@@ -32,17 +32,17 @@ public:
         local_clock::time_point deadline,
         std::chrono::nanoseconds margin
     );
-    // Kills all that goes on, unless it was dismissed.
+    // Kills all remaining processes, unless it was dismissed.
     ~child();
     child(const child&) = delete;
     child& operator=(const child&) = delete;
 
     guard& watcher() noexcept { return guard_; }
 
-    // It becomes the command: not before all that can stop it is in place, or a tool that is
-    // stopped in between leaves it running.
+    // The process becomes the command. Called when all that can stop it is in place: otherwise a
+    // tool that is killed in between leaves it running.
     void begin();
-    // Throws failure 126 or 127 where it could not be executed. Call when the source can be read,
+    // Throws failure 126 or 127 if it could not be executed. Call when the source can be read,
     // and when it ended: exec may take its time, on a slow disk, and the lease goes on meanwhile.
     void check_begun();
     int begun_source() const noexcept { return launch_.source(); }
@@ -52,14 +52,14 @@ public:
     void follow();
     int source() const noexcept { return guard_.source(); }
 
-    // Signals its group; where that may be gone, all that came of the command.
+    // Signals its group; if that may be gone, the command's descendants.
     void signal_group(int number) noexcept;
     // Signals its group and the processes that have left it; answers with the number of those.
     descendants::count signal_all(int number) noexcept;
 
     // The end of the command as a shell says it: its status, or 128 + the signal.
     std::optional<int> status() const noexcept { return status_; }
-    // From now on the end of the last process that came of it is news. Only after its own end.
+    // From now on reports the end of its last descendant. Only after its own end.
     void await_all() noexcept;
     bool have_all_ended() const noexcept { return have_all_ended_; }
     // Leaves alone the processes that live on. Only after its own end.

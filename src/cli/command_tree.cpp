@@ -52,7 +52,7 @@ option_facts facts_of_option(const CLI::Option& option) {
     for (const std::string& each : option.get_lnames()) facts.names.push_back("--" + each);
     const bool is_flag = option.get_items_expected_max() == 0;
     if (!is_flag) facts.value = option.get_option_text();
-    // The house's words for it.
+    // The tool's own text for it.
     facts.is_file = facts.value == "F" || facts.value == "FILE";
     return facts;
 }

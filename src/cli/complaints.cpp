@@ -5,7 +5,7 @@
 namespace leasehold::cli {
 namespace {
 
-// The same text for failures that differ only in a time, a port or a count.
+// A text that is equal for failures that differ only in a time, a port or a count.
 std::string reason_told_by(const error& failure) {
     std::string text = failure.what();
     std::erase_if(text, [](char each) { return each >= '0' && each <= '9'; });

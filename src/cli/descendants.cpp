@@ -107,9 +107,9 @@ const descendants::process* descendants::find(pid_t id) const noexcept {
     return found != end && found->id == id ? found : nullptr;
 }
 
-// A process whose parent has ended is found by its group or session, too, as long as the process is
-// there that began it: the number is not given away before all have left that. Nothing else finds
-// such a process where the kernel, or a container's filter, makes nobody a subreaper.
+// Finds a process whose parent has ended by its group or session, too, as long as the process that
+// began the group or session exists: its number stays taken until all have left. Nothing else finds
+// such a process if the kernel, or a container's filter, makes no process a subreaper.
 void descendants::mark(pid_t root) noexcept {
     const auto is_of = [&](pid_t id) {
         const process* const found = find(id);

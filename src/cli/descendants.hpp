@@ -1,5 +1,5 @@
 #pragma once
-// The processes that came of one process, whatever group and session they have gone to since.
+// The descendants of a process, whatever group and session they have moved to since.
 //
 // The system keeps no such list, but /proc names the parent of each process; and a subreaper
 // (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So the processes below it

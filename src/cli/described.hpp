@@ -36,7 +36,7 @@ std::string shown_kind(const lock_info& lock);
 std::vector<std::string> lock_heading();
 std::vector<cell> row_of(const lock_info& lock);
 
-// ": the words of its holder"; nothing where there are none.
+// ": the note of its holder"; empty if there is none.
 std::string shown_note(const lock_info& lock);
 
 // "3 of 4 arrived"

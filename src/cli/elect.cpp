@@ -29,7 +29,7 @@ struct elect_options {
     bool waits_for_all = false;
 };
 
-// The result of a candidacy: the tool's status, or nothing: campaign again.
+// The result of a candidacy: the tool's status, or nullopt: campaign again.
 using verdict = std::optional<int>;
 
 void say(const errand& what, const char* event, const std::string& message, const lease& held) {
@@ -83,8 +83,8 @@ verdict lead(
     }
 }
 
-// The last session ends in the background while the next one asks for the key: both take their time
-// where the database is away.
+// The last session ends in the background while the next one asks for the key: both take long if
+// the database is away.
 int campaign(
     candidate& standing,
     const errand& what,

@@ -42,7 +42,7 @@ struct own_statuses {
 // The request, and how long it may take.
 struct errand {
     leasehold::key name;
-    std::optional<std::chrono::milliseconds> patience;  // nothing: for ever
+    std::optional<std::chrono::milliseconds> patience;  // nullopt: for ever
     session_settings timing;
     bool is_json = false;
     std::chrono::milliseconds lock_delay{0};
@@ -54,7 +54,7 @@ struct errand {
     bool waits_for_all = false;  // for the end of all that the command has started
     std::string note{};          // for people who ask who has the key
     bool is_quiet = false;       // says nothing about the holder and about waiting
-    // The tool says nothing about waiting before this time where there is no terminal.
+    // Without a terminal the tool says nothing about waiting before this time.
     std::chrono::milliseconds silent_for{60'000};
     bool waits_at_start = false;  // for a database that has not answered yet, without an end
 };
@@ -73,15 +73,15 @@ void add_busy_status(CLI::App& parser, own_statuses& chosen);
 failure with_own_status(const errand& what, failure meant);
 
 // The lease and its session, which comes first: it outlives the lease. `failed`: why there is
-// neither a lease nor a holder. It is kept here and not thrown, because the session takes its time
-// to end where the database is away, and the failure is to be said before.
+// neither a lease nor a holder. It is kept here and not thrown, so that the tool reports it before
+// the session ends, which takes long if the database is away.
 struct holding {
     session within;
     acquisition got;
     std::exception_ptr failed{};
 };
 
-// Warns where the system makes no process a subreaper, which some container's filter may refuse.
+// Warns if the system makes no process a subreaper, which some container's filter may refuse.
 void warn_where_orphans_escape(bool is_json);
 
 inline constexpr std::size_t first_source = 0;  // among the sources waited for
@@ -91,8 +91,8 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing);
 
 [[noreturn]] void end_at_once(int signal_number);
 
-// Runs in the background. The session comes first, and `on_session` tells of it: the lease lives
-// with it. Throws the database's error where there is no session.
+// Runs in the background. Starts the session first and calls `on_session`: the lease lives with the
+// session. Throws the database's error if there is no session.
 holding acquire(
     const database& db,
     const errand& what,
@@ -105,7 +105,7 @@ failure lost(const errand& what, const lease& held, const std::string& consequen
 
 // The end of a command that ran under a lease.
 struct ending {
-    std::optional<int> status;  // nothing: stopped, because the lease was lost
+    std::optional<int> status;  // nullopt: stopped, because the lease was lost
     int asked_by = 0;           // the last signal passed on to it that asks to end; 0: none
     bool was_revoked = false;   // somebody asked for the key, and the command was told
 };
@@ -119,9 +119,9 @@ ending run_under(
     signal_inbox& signals
 );
 
-// The command has ended by itself, and the session ends with its lease. The database has to say
-// whether it had the key to itself until then: answers with the tool's status, `status` where all
-// is well.
+// The command has ended by itself: ends the session with its lease. Only the database can tell
+// whether the command had the key to itself until then. Answers with the tool's status: `status` if
+// it had.
 int release(const errand& what, holding& with, int status, signal_inbox& signals);
 
 // The time that a goodbye to the database may take when the tool is to end.
@@ -159,8 +159,8 @@ int wait_for_end(
     }
 }
 
-// The answer of `ask` about a refusal, in the background: it takes its time where the database has
-// gone since. With the first signal the failure has the signal's status, and comes soon or not at
+// The answer of `ask` about a refusal, in the background, since it takes long if the database has
+// failed since. With the first signal the failure has the signal's status, and comes soon or not at
 // all.
 failure explain(signal_inbox& signals, const std::function<failure()>& ask);
 

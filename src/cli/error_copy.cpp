@@ -12,7 +12,7 @@
 namespace leasehold::cli {
 namespace {
 
-// After a poll that says so, a pipe takes as much without waiting (PIPE_BUF).
+// If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
 constexpr std::size_t piece_max = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_patience{2};

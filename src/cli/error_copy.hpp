@@ -21,13 +21,13 @@ public:
     static constexpr std::size_t waiting_max = std::size_t{1} << 20;
 
     error_copy();
-    // Calls flush() first; words that are left then are lost.
+    // Calls flush() first; text that is left then is lost.
     ~error_copy();
     error_copy(const error_copy&) = delete;
     error_copy& operator=(const error_copy&) = delete;
 
     bool has_room(std::size_t bytes) const;
-    // Beyond waiting_max words are dropped.
+    // Drops text beyond waiting_max.
     void add(std::string_view words);
     // Waits until all is written, for 2 s at most.
     void flush() noexcept;

@@ -63,10 +63,10 @@ public:
 
 private:
     static constexpr int lowest_high = 16;
-    // After a poll that says so, a pipe takes as much without waiting (PIPE_BUF).
+    // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
     static constexpr std::size_t piece_max = 4096;
 
-    // True when a buffer with so little room left may still get more.
+    // Reads into the buffer, up to `filled_max` bytes. False if it is full or no byte came.
     bool listen(std::size_t filled_max) {
         if (size_ >= filled_max) return false;
         const auto got = read(STDIN_FILENO, buffer_.data() + size_, filled_max - size_);
@@ -81,8 +81,8 @@ private:
         return true;
     }
 
-    // The last of it all. One more than is given, so that it is seen whether the first character
-    // is whole.
+    // The last bytes, one more than the answer has: that byte tells whether the answer's first
+    // character is whole.
     void keep(const char* from, std::size_t count) {
         const auto added = std::min(count, kept_.size());
         const auto stays = std::min(kept_size_, kept_.size() - added);
@@ -108,7 +108,7 @@ private:
         send(STDOUT_FILENO, kept_.data(), kept_size_, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
-    // Beside the copied bytes there is room for all that a pipe has, where the reader is stalled.
+    // Beside the copied bytes there is room for a full pipe, in case the reader is stalled.
     static constexpr std::size_t copied_max = std::size_t{1} << 16;
     std::array<char, 2 * copied_max> buffer_{};
     std::array<char, kept_max + 1> kept_{};

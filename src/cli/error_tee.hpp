@@ -26,10 +26,10 @@ public:
 
     // The standard error for the command.
     int writing_end() const noexcept { return writing_.number(); }
-    // Called when the command runs: otherwise the end of its words would never be seen.
+    // Called when the command runs: closes our copy, which would hide the end of its output.
     void close_writing_end() noexcept { writing_.close(); }
-    // Called when the command has ended: the end of its words, in whole characters. Nothing where
-    // the process that copies does not answer.
+    // Called when the command has ended: the end of its output, in whole characters. Empty if the
+    // process that copies does not answer.
     std::string take_end();
 
 private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<int, 6> passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-// True where it is too soon after the last time to be another one.
+// True if a signal comes so soon after the last one that it counts as the same request.
 bool is_repeated(std::optional<local_clock::time_point>& last) {
     constexpr std::chrono::seconds apart{1};
     const auto now = local_clock::now();
@@ -108,7 +108,7 @@ std::optional<int> signal_inbox::take() {
     signalfd_siginfo found{};
     while (read(source_.number(), &found, sizeof found) == sizeof found) {
         const auto number = static_cast<int>(found.ssi_signo);
-        // The others, said again, are meant again: a program reads its settings at each HUP.
+        // Other signals count each time: a program reads its settings at each HUP.
         const bool asks_to_end = number == SIGTERM || number == SIGINT;
         if (!asks_to_end || !is_repeated(taken_at_.at(found.ssi_signo))) return number;
     }
@@ -138,7 +138,7 @@ bell::bell() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 
 void bell::ring() noexcept {
     const std::uint64_t one = 1;
-    // Full means rung already.
+    // A full counter means that the bell was rung already.
     [[maybe_unused]] const auto written = write(source_.number(), &one, sizeof one);
 }
 

@@ -40,8 +40,8 @@ private:
 // Throws the errno of a failed system call as an exception.
 [[noreturn]] void fail(const char* call);
 
-// Waits, at most so long, until one of `sources` can be read. Answers with the first that can, or
-// nothing.
+// Waits for a limited time until one of `sources` can be read. Answers with the first that can, or
+// nullopt.
 std::optional<std::size_t> wait_for(
     std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
 );
@@ -92,12 +92,12 @@ private:
 // Waits before the next attempt in an outage. Answers with the signal that ended the wait, or 0.
 int wait_a_moment(signal_inbox& signals);
 
-// Something happened, said from another thread.
+// Reports an event from another thread.
 class bell {
 public:
     bell();
     void ring() noexcept;
-    // True where it was rung since the last time.
+    // True if it was rung since the last call.
     bool hush() noexcept;
     int source() const noexcept { return source_.number(); }
 

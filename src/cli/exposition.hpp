@@ -11,7 +11,7 @@ namespace leasehold::cli {
 
 inline constexpr const char* exposition_type = "text/plain; version=0.0.4; charset=utf-8";
 
-// Where the database could not be read leasehold_up is 0, and unknown gauges are left out.
+// If the database could not be read leasehold_up is 0, and unknown gauges are left out.
 std::string exposition(const snapshot& now, bool is_late);
 
 }  // namespace leasehold::cli

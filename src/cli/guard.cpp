@@ -22,7 +22,7 @@
 namespace leasehold::cli {
 namespace {
 
-// The words of the tool to its guard.
+// The messages of the tool to its guard.
 constexpr char word_await_all = 'a';
 constexpr char word_dismiss = 'd';
 
@@ -137,8 +137,8 @@ private:
         timerfd_settime(timer_, TFD_TIMER_ABSTIME, &alarm, nullptr);
     }
 
-    // Signals the command's group at once, where its number still is its own: no search is needed.
-    // Where orphans do not come to us all are looked for first, as long as they have their parents.
+    // Signals the command's group at once, while its number is still its own: no search is needed.
+    // If orphans do not come to us it looks for all processes first, while they have their parents.
     pid_t group_to_signal(int number) const {
         if (awaits_all_ || !is_subreaper_) return 0;
         kill(-command_, number);
@@ -173,7 +173,7 @@ private:
         if (!has_ended_) look_at_command();
         siginfo_t seen{};
         while (waitid(P_ALL, 0, &seen, WEXITED | WNOHANG | WNOWAIT) == 0) {
-            if (seen.si_pid == 0) return;  // there are some, and they live
+            if (seen.si_pid == 0) return;  // there are children, and they live
             // Its number stays taken, so that its group can be signalled safely. Processes that
             // ended after it wait.
             if (seen.si_pid == command_ && !awaits_all_) return;

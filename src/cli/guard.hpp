@@ -45,7 +45,7 @@ public:
         not_begun,  // `number`: why, of errno
         stopped,    // the command was, by the signal `number`
         ended,      // the command has; `number`: its status as a shell would say it
-        all_ended,  // nobody is left of all that came of it
+        all_ended,  // the command and its descendants have ended
         gone,       // the guard was killed itself, and with it the command
     };
     struct news {
@@ -72,7 +72,7 @@ public:
 
     // The command's process, and its group. The number stays taken until await_all() or dismiss().
     pid_t command() const noexcept { return command_; }
-    // Sends a signal to all that came of the command but the group `spared`; 0: to all.
+    // Sends a signal to the command and its descendants, except the group `spared`; 0: to all.
     descendants::count signal_all(pid_t spared, int number) noexcept;
 
     int source() const noexcept { return lifeline_.number(); }

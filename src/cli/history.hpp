@@ -26,7 +26,7 @@ public:
 
     // The last one of a minute is kept.
     void note(std::chrono::system_clock::time_point now, const std::vector<queue_info>& queues);
-    // Oldest first; none of a queue that is not known.
+    // Oldest first; empty for an unknown queue.
     const std::vector<job_sample>& of(const std::string& queue) const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
-// From values to HTML. The words of keys, processes and jobs can be anything, also something that
-// looks like HTML, or that turns the direction of writing around.
+// Converts values to HTML. The texts of keys, processes and jobs can be anything: they may look
+// like HTML, or reverse the direction of writing.
 //
 // Threads: safe.
 #include <chrono>
@@ -16,7 +16,7 @@ namespace leasehold::cli {
 std::string html_value(std::string_view text);
 // The text for people, between tags or in a title: on one line, as printable() has it.
 std::string html_text(std::string_view text);
-// The same in lines; an element that opens has the part beyond so many bytes.
+// The text for people in several lines; an element that opens holds the part beyond the limit.
 std::string html_long_text(std::string_view text);
 
 // "3m12s ago", or "in 3m12s", with the exact time, too.

@@ -19,7 +19,7 @@ struct http_request {
     std::map<std::string, std::string> form{};     // from the body of a POST, url-encoded
     std::map<std::string, std::string> headers{};  // names in lower case; of several the first
 
-    // Empty where there is none.
+    // Empty if there is none.
     std::string header(const std::string& name) const { return found_in(headers, name); }
     std::string parameter(const std::string& name) const { return found_in(query, name); }
     std::string field(const std::string& name) const { return found_in(form, name); }
@@ -45,16 +45,16 @@ using http_handler = std::function<http_response(const http_request&)>;
 class http_server {
 public:
     virtual ~http_server() = default;
-    // Binds the port, or any free one for 0. Answers with the port; 0 where none is to be had.
+    // Binds the port, or any free one for 0. Answers with the port; 0 if it could bind none.
     virtual int bind(const std::string& address, int port) = 0;
-    // Serves until it is stopped. False where it could not go on.
+    // Serves until it is stopped. False if it could not go on.
     virtual bool serve() = 0;
     virtual void stop() = 0;
 };
 
 using http_maker = std::unique_ptr<http_server> (*)(http_handler handler);
 
-// Throws where this build has none, or the library behind it is not there.
+// Throws if this build has none, or the library behind it is missing.
 std::unique_ptr<http_server> make_http_server(http_handler handler);
 
 }  // namespace leasehold::cli

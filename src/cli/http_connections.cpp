@@ -25,7 +25,7 @@ bool may_pass(int failure) {
     return failure == EAGAIN || failure == EWOULDBLOCK || failure == EINTR;
 }
 
-// The number behind that name, which is in lower case; 0 where there is none.
+// The number behind that name, which is in lower case; 0 if there is none.
 std::size_t content_length(std::string head) {
     std::transform(head.begin(), head.end(), head.begin(), [](unsigned char each) {
         return static_cast<char>(std::tolower(each));
@@ -65,7 +65,7 @@ http_connections::~http_connections() {
 
 void http_connections::wake() const {
     const std::uint64_t one = 1;
-    // It fails where it is awake already.
+    // This fails if the thread is awake already.
     static_cast<void>(!::write(wake_, &one, sizeof one));
 }
 
@@ -128,7 +128,7 @@ http_connections::peers::iterator http_connections::slowest() {
     });
 }
 
-// Where there is no room for one more, the client that has been slow for longest is closed.
+// If there is no room for one more, closes the client that has been slow for longest.
 bool http_connections::accept_all(int listener) {
     constexpr int at_once = 64;  // then those that are there have their turn
     for (int count = 0; count < at_once; ++count) {
@@ -145,7 +145,7 @@ bool http_connections::accept_all(int listener) {
         }
         if (may_pass(errno)) return true;
         if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) return false;
-        // It has gone before it was taken; otherwise no descriptor or no memory is left for it.
+        // The client closed before it was accepted; otherwise no descriptor or memory is left.
         if (errno == ECONNABORTED || errno == EPROTO) continue;
         is_full_ = oldest == peers_.end();
         if (is_full_) return true;

@@ -39,7 +39,7 @@ public:
     http_connections& operator=(const http_connections&) = delete;
     ~http_connections();
 
-    // Takes connections from that socket until stop(). False where it can take no more.
+    // Takes connections from that socket until stop(). False if it can take no more.
     bool serve(int listener);
     void reply(std::uint64_t connection, std::string answer);
     void stop();

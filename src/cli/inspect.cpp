@@ -26,7 +26,7 @@
 namespace leasehold::cli {
 namespace {
 
-using wait_limit = std::optional<std::chrono::milliseconds>;  // nothing: for ever
+using wait_limit = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
 
 struct unlock_options {
     key_option name;
@@ -36,7 +36,7 @@ struct unlock_options {
     std::string wait;
 };
 
-// Makes a request that must lock the key's row; nothing where nobody holds the key.
+// Makes a request that must lock the key's row; nullopt if nobody holds the key.
 template <class Ask>
 std::optional<lock_info> of_holder(const database& db, const key& name, Ask&& ask) {
     std::optional<lock_info> holder;
@@ -97,7 +97,7 @@ void say_free(const key& name) {
     std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
 }
 
-// The failure where the key has another grant now than the one that was meant.
+// The failure if the key now has another grant than the one that the user meant.
 failure another_grant(const key& name, fencing_token meant, const lock_info& now) {
     const std::string token = std::to_string(meant.number);
     if (now.kind != lock_kind::mutex) {
@@ -115,7 +115,7 @@ failure another_grant(const key& name, fencing_token meant, const lock_info& now
         .with(json_of(now));
 }
 
-// Answers nothing where the key is free.
+// nullopt if the key is free.
 std::optional<lock_info> free_this_grant(const database& db, const key& name, fencing_token only) {
     return of_holder(db, name, [&] {
         auto freed = force_release(db, name, only);

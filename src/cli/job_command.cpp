@@ -119,7 +119,7 @@ private:
         return std::max(until, nanoseconds{0});
     }
 
-    // Where our own standard error is stalled the tool does not read the command's: the command
+    // If our own standard error is stalled the tool does not read the command's: the command
     // waits then, and the tool renews its guard nonetheless.
     void wait(const bell& asked) {
         constexpr std::chrono::milliseconds look_again{10};
@@ -159,7 +159,7 @@ private:
         if (is_over || sent_ == payload_.size()) input_.writing.close();
     }
 
-    // False where there is nothing at this moment, or nothing will come any more.
+    // False if there is nothing at this moment, or nothing will come any more.
     bool listen() {
         std::array<char, piece_max> heard{};
         const auto count = read(errors_.reading.number(), heard.data(), heard.size());

@@ -42,13 +42,13 @@ public:
     )
         : what_(std::move(what)), margin_(margin), kill_after_(kill_after) {}
 
-    // Runs nothing for longer than `mine` is this worker's. Throws failure 126 or 127 where the
+    // Stops the command when `mine` is no longer this worker's. Throws failure 126 or 127 if the
     // command could not be executed.
     job_ending run(const inheritance& from, const job& mine);
 
-    // Adds words behind those of the commands so far.
+    // Adds text behind the commands' output so far.
     void tell(std::string_view words) { errors_.add(words); }
-    // Waits until our standard error has all words of the commands, unless its reader is stalled.
+    // Waits until our standard error has all output of the commands, unless its reader is stalled.
     void flush() noexcept { errors_.flush(); }
 
 private:

@@ -44,7 +44,7 @@ struct named_job {
     std::vector<std::string> needs{};
 };
 
-// Numbers of jobs that are there, and names of lines.
+// Numbers of existing jobs, and names of lines.
 void read_needs(const json& value, named_job& into) {
     if (!value.is_array()) throw usage_failure("needs must be an array of numbers and names");
     for (const json& each : value) {

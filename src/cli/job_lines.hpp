@@ -9,8 +9,8 @@
 namespace leasehold::cli {
 
 // The jobs in these lines. A member that a line lacks is as in `otherwise`. Throws failure, with
-// the number of the line, where a line is not as `leasehold job --help` says; empty lines are
-// nothing. `name`: the file's.
+// the number of the line, if a line is not as `leasehold job --help` says; skips empty lines.
+// `name`: the file's.
 std::vector<new_job> jobs_in(
     std::istream& lines, const new_job& otherwise, const std::string& name
 );
@@ -25,8 +25,8 @@ unique_until unique_until_of(const std::string& word);
 
 // The last line of `text` that has a word in it.
 std::string last_line_of(const std::string& text);
-// One line about the error of a job: the command's last words, where it has said any, and its
-// status behind them.
+// One line about the error of a job: the last line of the command's output, if any, and then its
+// status.
 std::string summary_of(const std::string& error);
 
 }  // namespace leasehold::cli

@@ -15,7 +15,7 @@ std::size_t next_in(std::string_view text, std::size_t at) {
     return std::min(text.find_first_not_of(white_space, at), text.size());
 }
 
-// The place behind the string that begins here.
+// The position behind the string that begins here.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
     for (++at; at < text.size() && text[at] != '"'; ++at) {
         if (text[at] == '\\') ++at;
@@ -23,7 +23,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     return std::min(at + 1, text.size());
 }
 
-// The place behind the value that begins here.
+// The position behind the value that begins here.
 std::size_t end_of_value(std::string_view text, std::size_t at) {
     std::size_t end = at;
     for (int depth = 0; at < text.size();) {

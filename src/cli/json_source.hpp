@@ -12,7 +12,7 @@ struct member_source {
     std::string without;  // the object with null in its place
 };
 
-// The last member of that name; nothing where the object has none. Both texts are JSON if, and only
+// The last member of that name; nullopt if the object has none. Both texts are JSON if, and only
 // if, `object` was.
 std::optional<member_source> member_of(std::string_view object, std::string_view name);
 

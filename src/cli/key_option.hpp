@@ -17,7 +17,7 @@ public:
     void add(CLI::App& parser, const char* word, const char* help);
 
     bool is_given() const;
-    // Throws where no key is given.
+    // Throws if no key is given.
     leasehold::key get() const;
 
 private:

@@ -19,7 +19,7 @@
 namespace leasehold::cli {
 namespace {
 
-// The words that make it go.
+// The message that starts it.
 constexpr std::uint64_t word_alone = 1;
 constexpr std::uint64_t word_with_terminal = 2;
 

@@ -41,12 +41,12 @@ public:
     void run(pid_t parent, const terminal& lender) noexcept;
     bool is_apart() const noexcept { return is_apart_; }
 
-    // Called in the tool once that process is there.
+    // Called in the tool once that process exists.
     void keep_reading_end() noexcept { writing_.close(); }
     void go(bool with_terminal) const;
     // Can be read when execve has failed or succeeded.
     int source() const noexcept { return problem_.number(); }
-    // The errno of execve; 0: the process became the command. Nothing: neither is known yet.
+    // The errno of execve; 0: the process became the command; nullopt: not known yet.
     std::optional<int> outcome() noexcept;
 
 private:

@@ -142,7 +142,7 @@ int run_holding(
     return release(what, with, *ended.status, signals);
 }
 
-// A failure is reported before the session ends, which takes time where the database is away.
+// Reports a failure before the session ends, which takes long if the database is away.
 int run_acquired(
     const database& db,
     const errand& what,

@@ -153,7 +153,7 @@ public:
     }
 
 private:
-    // The status to end with, where that was asked for.
+    // The status to end with, if a signal asked for the end.
     std::optional<int> end_asked_for() {
         while (const auto next = signals_.take()) {
             if (*next == SIGINT || *next == SIGTERM) return exit_status::done;

@@ -106,7 +106,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     }
 }
 
-// The same, where the database is away, until the errand's patience is over.
+// Tries again while the database is away, until the errand's patience is over.
 attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox& signals) {
     const errand& what = wanted.what;
     const auto began = local_clock::now();

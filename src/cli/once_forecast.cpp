@@ -13,10 +13,11 @@
 namespace leasehold::cli {
 namespace {
 
-// The result of a call now, from the record and, where that lets the call run, from the key.
+// The result that a call would have now: by the record of runs and, if the record lets the call
+// run, by whether somebody holds the key.
 struct forecast {
     run_outlook seen;
-    bool would_wait = false;  // for the next tick, which is so close that it is meant
+    bool would_wait = false;  // for the next tick, which is close enough to count
 };
 
 forecast forecast_of(const planned_call& wanted, const database& db) {

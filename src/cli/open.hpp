@@ -1,5 +1,5 @@
 #pragma once
-// From the options of a command to its database.
+// Opens the database that a command's options name.
 #include <chrono>
 #include <memory>
 #include <optional>

@@ -19,7 +19,7 @@ struct global_options {
     std::string url_file;  // from --url-file
     bool passes_url = false;
     bool requires_standby = false;
-    // Where they are not given, from LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
+    // If they are not given, from LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
     std::string bell_address{};
     std::string schema;
@@ -28,19 +28,19 @@ struct global_options {
 };
 
 // --url or the content of --url-file, else LEASEHOLD_URL or the content of LEASEHOLD_URL_FILE.
-// There is no other: two hosts that fell back to a file of their own would exclude nobody.
+// There is no default: two hosts that fell back to a file of their own would exclude nobody.
 std::string url_of(const global_options& options);
-// The file with the URL; nothing: the URL is said in full.
+// The file with the URL; nullopt: the URL is given in full.
 std::optional<std::string> url_file_of(const global_options& options);
 
-// The value of an environment variable; nothing where it is not set. Throws where it is empty: that
-// is a mistake in somebody's configuration, whose intention is not known.
+// The value of an environment variable; nullopt if it is not set. Throws if it is empty: that is a
+// mistake in the configuration, whose intention is not known.
 std::optional<std::string> from_environment(const char* name);
 
 // "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` is its name in the failure.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
 
-// The same, or "forever": nothing.
+// Such a duration, or nullopt for "forever".
 std::optional<std::chrono::milliseconds> parse_patience(
     std::string_view text, const std::string& what
 );

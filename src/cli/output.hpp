@@ -29,11 +29,11 @@ std::string shown(std::chrono::sys_time<std::chrono::microseconds> instant);
 // Seconds with three decimals.
 double seconds_of(std::chrono::microseconds length);
 
-// Colours only where they are wanted: a terminal, and no NO_COLOR (no-color.org).
+// Tells whether to use colours: at a terminal without NO_COLOR (no-color.org).
 enum class style { plain, bold, red };
 bool is_colourful(int descriptor);
 
-// Adds the codes of its colour where standard output wants them.
+// Adds the codes of its colour if standard output shows colours.
 std::string styled(std::string text, style look);
 
 struct cell {
@@ -41,15 +41,15 @@ struct cell {
     style look = style::plain;
 };
 
-// Rows under a heading. An empty table is nothing, or its heading at a terminal. One that is long
-// is printed page by page: its columns are those of the first page, or wider.
+// Rows under a heading. An empty table prints nothing, or at a terminal its heading. A long table
+// is printed page by page: later pages have columns at least as wide as the first page.
 class table {
 public:
     explicit table(std::vector<std::string> heading);
     void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
     // Prints the rows that were added since the last call.
     void print();
-    // The same, as lines: none of an empty table.
+    // The rows that print() would print, as lines: no lines for an empty table.
     std::vector<std::string> take_lines();
 
 private:
@@ -74,7 +74,7 @@ void tell(bool is_json, const char* name, const std::string& message, const nloh
 void report(bool is_json, const char* name, const std::string& message);
 void report(bool is_json, const failure& failed);
 
-// Throws where standard output did not take everything: a full disk, a closed pipe.
+// Throws if standard output did not take everything: a full disk, a closed pipe.
 void require_written();
 
 }  // namespace leasehold::cli

@@ -20,7 +20,7 @@ struct page_view {
     bool is_late = false;        // the database has been asked, and has not answered
     std::string place{};         // which database, for people
     std::string lock_failure{};  // why there are no locks of that filter
-    std::string said{};          // what became of the last button
+    std::string said{};          // the result of the last button
     page_rights rights{};
 };
 

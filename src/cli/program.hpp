@@ -13,10 +13,10 @@ struct program {
     std::string name() const;             // without its folders, for people
 };
 
-// Searches as a shell does. Throws failure: 127 where there is none, 126 where it may not be run.
+// Searches as a shell does. Throws failure: 127 if there is none, 126 if it cannot be run.
 program find_program(std::vector<std::string> arguments);
 
-// The interpreter in its first line, `env` aside, where there is no such program.
+// The interpreter in its first line, `env` aside, if there is no such program.
 std::optional<std::string> missing_interpreter(const program& what);
 
 }  // namespace leasehold::cli

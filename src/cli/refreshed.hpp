@@ -32,7 +32,7 @@ template <class Value>
 class refreshed {
 public:
     struct answer {
-        std::shared_ptr<const Value> value{};  // nothing: none was read yet
+        std::shared_ptr<const Value> value{};  // null: none was read yet
         bool is_late = false;                  // a newer one was due, and did not come in time
     };
 

@@ -19,7 +19,7 @@ struct row_lock {
     lock_info lock;  // the key that it keeps closed
 };
 
-// Nothing where no transaction does, or where nobody can be asked.
+// nullopt if no transaction keeps the key closed, or if the server cannot tell.
 std::optional<row_lock> find_lock_of_row(const database& db, const key& name);
 row_lock with_lock_of(const database& db, row_lock_info by);
 
@@ -30,8 +30,8 @@ nlohmann::json fields_of(const row_lock_info& by);
 // `what` could not be done: "'k' is not free".
 failure row_locked(const row_lock& found, const std::string& what);
 
-// The failure for an error that came of asking for this key: the above, where a wait for the row's
-// lock was given up.
+// The failure for the error of a request for this key: the message above, if the request gave up
+// waiting for the row's lock.
 failure explained(const error& failed, const database& db, const key& name);
 
 }  // namespace leasehold::cli

@@ -38,7 +38,7 @@ namespace leasehold::cli {
 struct site_settings {
     std::string place{};               // which database, for people
     std::vector<std::string> hosts{};  // names of this server, in lower case and without a port
-    // A client that knows it may act; nothing: nobody may.
+    // The token: a client that knows it may act; nullopt: nobody may.
     std::optional<std::string> token{};
 };
 
@@ -47,12 +47,12 @@ class sign_ins {
 public:
     explicit sign_ins(std::string token) : token_(std::move(token)) {}
 
-    // Answers with a new session's id, where that is the token.
+    // Answers with a new session's id, if that is the token.
     std::optional<std::string> enter(const std::string& token);
     void leave(const std::string& id);
-    // The key in the forms of that session; nothing where there is no such session.
+    // The key in the forms of that session; nullopt if there is no such session.
     std::optional<std::string> form_key(const std::string& id);
-    // Words for its next page, said once.
+    // A message for its next page, shown once.
     void say(const std::string& id, std::string words);
     std::string take_words(const std::string& id);
 
@@ -97,7 +97,7 @@ private:
     http_response sign_in(const http_request& request);
     std::string act(const http_request& request);
     visitor visitor_of(const http_request& request);
-    // Why this POST is none of our page's; empty where it is.
+    // Why this POST does not come from our page; empty if it does.
     std::string why_forged(const http_request& request) const;
     std::optional<std::string> read_pulse() const;
 

@@ -69,7 +69,7 @@ struct snapshot {
     job_history history{};
 };
 
-// The number of rows of each kind that are kept for people. Counts are of all.
+// The number of rows of each kind that are kept for people. Counts cover all rows.
 inline constexpr int shown_max = 200;
 
 // Reads it for all callers.
@@ -79,8 +79,8 @@ public:
 
     using answer = refreshed<snapshot>::answer;
     answer latest() { return snapshots_.latest(); }
-    // The same for some of the locks, for a caller with a prefix. Throws the database's error, and
-    // errc::timed_out where others ask for longer than it waits.
+    // Reads some of the locks, for a caller with a prefix. Throws the database's error, and
+    // errc::timed_out if it waited too long for other callers' questions.
     std::shared_ptr<const lock_view> locks(const lock_filter& filter);
 
     bool is_reading() const { return snapshots_.is_reading(); }

@@ -35,7 +35,7 @@ public:
     );
 
     // Follows the command from its beginning to its end. Answers with its status as a shell would
-    // say it; nothing where it was stopped because the lease was lost.
+    // say it; nullopt if it was stopped because the lease was lost.
     std::optional<int> run();
     // The last signal that was passed on and asks a program to end; 0: none.
     int asked_by() const noexcept { return asked_by_; }

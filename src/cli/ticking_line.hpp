@@ -1,6 +1,6 @@
 #pragma once
-// The progress of something, on one line of a terminal that comes after two seconds, is written
-// over each second, and goes. Nothing where standard error is no terminal.
+// Progress on one line of a terminal, which appears after two seconds, is written over each second,
+// and is erased at the end. Shows nothing if standard error is no terminal.
 //
 // Threads: one; `words` is called on it.
 #include <chrono>

@@ -133,7 +133,7 @@ void watch(
         watching.look();
         watching.draw(shown_on);
         const auto until = local_clock::now() + (watching.is_late() ? 200ms : interval);
-        // Keys and a new size are answered with the snapshot there is.
+        // Until the next look is due, answers keys and a new size with the present snapshot.
         while (true) {
             const auto left = until - local_clock::now();
             if (left <= left.zero()) break;

@@ -29,7 +29,7 @@ int scroll_max(const snapshot& now, const top_view& view, screen_size size);
 // All panes, one below the other, as wide as they are.
 std::vector<std::string> all_lines(const snapshot& now, const top_view& view);
 
-// `text` in so many columns of a terminal, with an ellipsis where it has more.
+// `text` cut to a number of a terminal's columns, with an ellipsis if it is longer.
 std::string cut_to(std::string_view text, std::size_t columns);
 
 }  // namespace leasehold::cli

@@ -96,7 +96,7 @@ private:
         found_.push_back({weight, name, std::move(what), std::move(why), std::move(how)});
     }
 
-    // A part that fails becomes a finding, and the others are looked at while the server answers.
+    // A part that fails becomes a finding, and the other parts follow while the server answers.
     template <class Use>
     void look(const char* at, Use&& use) {
         if (is_gone_) return;
@@ -225,7 +225,7 @@ private:
     }
 
     // The process that has answered us answers another connection, while ours is open and idle: a
-    // pooler by session would not do that. One that takes its servers in turn may be overlooked.
+    // pooler by session would not do that. May overlook a pooler that takes its servers in turn.
     void add_pooler(connection& on, health_store& health) {
         if (!on.server().is_pooled) return;
         bool is_by_transaction = false;
@@ -277,7 +277,8 @@ private:
                 "schema_missing",
                 "there are no tables of leasehold here",
                 "programs are refused",
-                // A migration would make a second one, which excludes nobody of the first.
+                // A migration would make a second installation, which does not exclude the first's
+                // users.
                 theirs.empty() ? run_migrate
                                : "if programs use the other tables, name those: `" + theirs +
                                      "`, or set the user's search_path; if not, " + run_migrate);
@@ -310,7 +311,7 @@ private:
                " --table-prefix " + shell_word(names.prefix) + " doctor";
     }
 
-    // A user that may not even read which migrations are applied was overlooked in the grants.
+    // A user who lacks even the right to read the applied migrations was forgotten in the grants.
     std::optional<std::vector<migration_record>> recorded(connection& on, store& stores) {
         try {
             return stores.schema->recorded(on);
@@ -320,7 +321,7 @@ private:
             throw;
         }
     }
-    // Where not even the tables' names may be used, nothing tells which rights are missing.
+    // If the user lacks even the right to use the tables' names, missing rights cannot be listed.
     bool add_rights_if_told(connection& on, health_store& health) {
         try {
             return add_rights(on, health);
@@ -417,7 +418,7 @@ private:
     const examination_settings& settings_;
     std::vector<finding> found_;
     bool is_reached_ = false;
-    bool is_gone_ = false;  // it was reached, and answers no more
+    bool is_gone_ = false;  // the server was reached, and answers no more
     bool has_tables_ = false;
 };
 

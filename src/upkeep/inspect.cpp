@@ -20,7 +20,7 @@ namespace {
 
 constexpr int page_size = 1000;
 
-// All pages of a list: each is asked for with the last one of the page before, or nothing.
+// All pages of a list: asks for each with the last entry of the page before, or with none.
 template <class Entry, class Ask>
 std::vector<Entry> all_pages(Ask&& ask) {
     std::vector<Entry> all;
@@ -173,7 +173,7 @@ class common_end {
 public:
     explicit common_end(std::size_t limit) : limit_(limit) {}
 
-    // The list has more than a page, whose last entry is of this key.
+    // The list goes on behind this page, whose last entry is of this key.
     template <class Entry>
     void note(const std::vector<Entry>& list) {
         if (list.size() > limit_ && (!last_ || list.back().key < *last_)) last_ = list.back().key;
@@ -189,7 +189,7 @@ private:
     std::optional<std::string> last_{};
 };
 
-// The end of a page with at most so many: between two keys, unless the first has more than that.
+// The end of a page of limited size: between two keys, unless the first key has more entries.
 std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
     if (all.size() <= limit) return all.size();
     std::size_t end = limit;
@@ -355,7 +355,7 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
     auto freed = db.inner()->use([&](connection& on, store& stores) {
         auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
         if (found) return found;
-        // No holder tells the numbers of arrivals and permits: the gate is read before it is freed.
+        // Holders do not tell the numbers of arrivals and permits: read the gate before freeing it.
         const auto gate = stores.holders->gate(on, name);
         auto holders = stores.holders->force_release(on, name);
         add_totals(holders, gate ? &*gate : nullptr);

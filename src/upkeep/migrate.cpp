@@ -36,7 +36,7 @@ std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bo
     auto records = schema.recorded(on);
     auto steps = compare(schema.known(), records);
     if (resume && records) {
-        // Resuming excuses that a migration was begun and not finished, and nothing else.
+        // Resuming allows only for a migration that was begun and not finished.
         for (migration_record& each : *records) {
             if (find(schema, each.version)) each.is_finished = true;
         }
@@ -103,7 +103,7 @@ std::optional<migration_step> down_once(
     connection& on, schema_store& schema, std::chrono::milliseconds patience, int to_version
 ) {
     migration_lock lock{on, schema, patience};
-    // Looks under the lock, or somebody else could drop them between the look and the reading.
+    // Looks under the lock: otherwise somebody could drop them between the look and the reading.
     if (!schema.recorded(on)) return std::nullopt;
     auto steps = sound_steps(on, schema, true);
     std::erase_if(steps, [](const migration_step& step) {

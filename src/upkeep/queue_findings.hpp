@@ -8,7 +8,7 @@
 
 namespace leasehold {
 
-// Of many only some are named, in order, and the last of each kind says how many more there are.
+// If there are many, names only some, in order; the last of each kind says how many more there are.
 std::vector<finding> find_in_queues(
     connection& on, health_store& health, const examination_settings& settings
 );

@@ -5,8 +5,8 @@
 
 namespace leasehold {
 
-// Reads may be asked again: a connection that broke under one says nothing about the answer. A
-// server that takes no writes will do.
+// Repeats a read whose connection broke, since a read changes nothing. A server that takes no
+// writes will do.
 template <class Use>
 auto read(const database& db, Use&& with) {
     try {

@@ -1,6 +1,6 @@
 #pragma once
-// Findings of one name, of which there may be many: the first 20 are kept, and the last of them
-// says how many more there are.
+// Findings of one name, of which there may be many: keeps the first 20, and the last of these says
+// how many more there are.
 #include <cstddef>
 #include <string>
 #include <utility>

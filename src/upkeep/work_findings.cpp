@@ -31,7 +31,7 @@ finding not_all(const std::string& nouns, const std::string& last) {
         "watch them by `leasehold runs --prefix` and `leasehold schedule list`"};
 }
 
-// The schedule's answer; nothing, and `why`, where it has none.
+// The schedule's answer; or nullopt, with the reason in `why`.
 template <class Make>
 std::optional<schedule> made(std::string& why, Make&& make) {
     try {
