@@ -3,9 +3,9 @@
 //
 // The system keeps no such list, but /proc names the parent of each process; and a subreaper
 // (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So the processes below it
-// are all there are now, but for those born while we looked: look again until there is none.
+// are all there are now, except those born while we looked: look again until there is none.
 //
-// Threads: one at a time. Async-signal-safe, but for construction and destruction.
+// Threads: one at a time. Async-signal-safe, except construction and destruction.
 #include <sys/types.h>
 
 #include <cstddef>

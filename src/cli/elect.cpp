@@ -61,8 +61,8 @@ verdict lead(
         const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
         if (ended.status) {
             const int status = release(what, *answer.held, *ended.status, signals);
-            // Asked for by `unlock --ask`, the office goes to the next candidate, and this one
-            // waits for its turn.
+            // After `unlock --ask` the next candidate gets the office, and this one waits for its
+            // turn.
             if (ended.was_revoked && ended.asked_by == 0) {
                 say_resigned(what, held, "it was asked to let go; campaigning again");
                 return std::nullopt;

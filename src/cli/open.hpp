@@ -14,7 +14,7 @@
 namespace leasehold::cli {
 
 // A statement that takes longer than the limit counts as a database that does not answer. A caller
-// whose whole patience is `patience` waits no longer for a connection, but for a second at least. A
+// whose whole patience is `patience` waits for a connection no longer, and at least a second. A
 // command needs one connection at a time; a lock's session keeps one more for its heartbeat.
 database open_database(
     const global_options& options,

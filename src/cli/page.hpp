@@ -34,7 +34,7 @@ std::string refusal_page(const std::string& title, const std::string& words);
 
 // The value by which a button names a key: hexadecimal digits, since a browser changes line ends.
 std::string key_field(std::string_view key);
-// Throws invalid_argument where the field names no key.
+// Throws invalid_argument if the field names no key.
 std::string key_of_field(std::string_view field);
 
 }  // namespace leasehold::cli

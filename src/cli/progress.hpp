@@ -1,6 +1,6 @@
 #pragma once
 // "waiting for 'k', held by nightly@db1:123 for 3m12s", on one line of a terminal that comes after
-// two seconds and goes when the waiting ends. Where standard error is no terminal, or in JSON, this
+// two seconds and is erased when the waiting ends. If standard error is no terminal, or in JSON, it
 // writes lines for a log: when the errand's silence is over, and then at growing intervals. A quiet
 // errand gets nothing.
 //

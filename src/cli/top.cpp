@@ -204,7 +204,7 @@ command add_top(CLI::App& tool, const global_options& options) {
                     return show_once(all, place);
                 } catch (const failure& failed) {
                     if (!all.is_reading()) throw;
-                    // Nor is a read waited for that goes on.
+                    // Does not wait for a read that is under way either.
                     report(options.is_json, failed);
                     _exit(failed.status());
                 }

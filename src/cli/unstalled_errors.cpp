@@ -49,7 +49,7 @@ std::string unstalled_errors::gap() const {
     return "leasehold: " + count + " lines are missing here: standard error was not read\n";
 }
 
-// False where standard error took nothing of it in time. Where it takes no more in the middle the
+// False if standard error took nothing of it in time. If it takes no more in the middle the
 // rest is lost.
 bool unstalled_errors::write_whole(std::string_view words) const {
     using std::chrono::milliseconds;

@@ -276,7 +276,7 @@ public:
     worker_patience(const database& db, const worker& does, const workshop& in)
         : database_(db), does_(does), in_(in) {}
 
-    // True where the database has answered, as far as the looks have shown.
+    // True if the database has answered, as far as the looks have shown.
     bool look() {
         if (in_.begun > 0 || database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
         return has_been_in_touch_;

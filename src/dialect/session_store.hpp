@@ -42,7 +42,7 @@ protected:
     static parameters values_of_start(const session_start& session);
     // id, node_info, ttl, the node_info that is expected
     static parameters values_of_taking(const session_start& to, const std::string& expected);
-    // The news in the row of a live session; nothing where it is not live.
+    // The news in the row of a live session; nullopt if it is not live.
     std::optional<session_news> news_of(connection& on, const session_id& id) const;
     // Removes the row of the session: the second half of end().
     virtual void remove(

@@ -112,7 +112,7 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- Takes the parameters of `claim`. Plain reads of the session and the queue; then the first rows
 -- that nobody else has locked. With one kind, or all, no more than $2 are locked: the LIMIT of a
--- derived table is carried out by itself. Where a job has an ordering key the claim is made in
+-- derived table is carried out by itself. If a job has an ordering key the claim is made in
 -- turn: here jobs behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),

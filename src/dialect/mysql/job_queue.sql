@@ -79,7 +79,7 @@ CASE WHEN j.is_cancel_requested = 1 THEN 8
 -- word: rescued_kept
 IF({rescued_to} = 7, $4, $5)
 
--- For one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost`
+-- For one session: $1 id, $2 whether its row was missing, $3 list of ids and tokens that `lost`
 -- saw in one snapshot, $4 the microseconds that a discarded job is kept, or -1, $5 the same for
 -- cancelled ones.
 --

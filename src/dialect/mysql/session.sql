@@ -69,7 +69,7 @@ COMMIT;
 
 -- A server is another one after each start: the last two parts of UUID() are the machine's address
 -- and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
--- with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
+-- with the clock). If the draw is the same again, one in 16,384, a direct connection has been
 -- replaced all the same, which is asked about too; another server differs in the rest. The server
 -- draws its 14 bits anew when its clock steps back: then a session looks once more than it must.
 -- word: incarnation
@@ -77,7 +77,7 @@ CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BIN
 
 -- $1 id, $2 ttl, $3 notices, $4 incarnation.
 -- Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
--- expiry changes nothing. No other statement locks a live session's row, but for the moment in
+-- expiry changes nothing. No other statement locks a live session's row, except the moment in
 -- which force_release() adds a notice.
 -- name: heartbeat
 UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2

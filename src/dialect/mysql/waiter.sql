@@ -8,7 +8,7 @@
 -- each is assigned by a SELECT … INTO that always answers with one row, so that none is left of an
 -- earlier packet, and where one says no the statements that follow lock nothing.
 -- Rows of the queue can be made inside a transaction, unlike lock rows: two of one key cannot be
--- made at once, and tickets are never used again, so no insert meets the remains of another row.
+-- made at once, and tickets are never used again, so no insert finds the remains of another row.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- bell or null.
@@ -39,13 +39,13 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
        @leasehold_takeable;
 
 -- $1 key, $2 owner, $3 token. The usual case of `hand_over`, in fewer statements: somebody live
--- waits. Where nobody does, or the first has just left, there is no row and nothing changes.
+-- waits. If nobody does, or the first has just left, there is no row and nothing changes.
 --
 -- 1. The first that is live, without a lock: later waiters come behind it, and only its own
 --    process, or a hand-over, removes it while it lives. Nobody, where the hold is not ours:
 --    a call that comes too late does not wait.
--- 2. The grant, which waits for proofs of the same hold, and is nothing where that waiter has left.
---    The mark is the newest ticket: where its waiter goes, nobody is left. Where another one goes,
+-- 2. The grant, which waits for proofs of the same hold, and does nothing if that waiter has left.
+--    The mark is the newest ticket: if its waiter is deleted nobody is left. If another is,
 --    and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
 -- 3. The waiter is deleted, and the dead before it.
 -- Reads: 13 rows, and 4 for each waiter that goes with it.
@@ -111,7 +111,7 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 
 -- With the lock row locked, where @leasehold_go is 1:
 -- 1. The first waiter that is live, and whether there are others behind it.
--- 2. The grant. The multi-table form locks the waiter's row as well, and finds nothing where it has
+-- 2. The grant. The multi-table form locks the waiter's row as well, and finds nothing if it has
 --    left since: then nothing changes, and the packet has to be sent again.
 -- 3. Nobody live waits: free.
 -- 4. The waiter is deleted, and the dead before it; all, where nobody live is among them.
@@ -191,7 +191,7 @@ LEFT JOIN {prefix}waiter w
     ON w.lock_key = asked.lock_key AND w.ticket = asked.amount AND w.owner = asked.owner;
 
 -- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none where its row has become a grant meanwhile, which makes its own session the holder. Indexes:
+-- none if its row has become a grant meanwhile, which makes its own session the holder. Indexes:
 -- waiter_session, and the primary keys. Reads: 12 rows, and 4 for each call in which one of these
 -- sessions waits.
 -- name: circle

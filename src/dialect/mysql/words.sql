@@ -84,7 +84,7 @@ IF(l.last_ticket = 0, 0, (
 -- locking read of the mark comes before the insert: a reaper folding a row of this key holds the
 -- mark FOR UPDATE, so this waits for it and reads the fence it left. It commits by itself: rows
 -- inserted within a longer transaction deadlock by the thousand. 1062, somebody was faster, ends
--- the packet. Where a removed row of the key has not been purged yet, two inserters can still
+-- the packet. If a removed row of the key has not been purged yet, two inserters can still
 -- deadlock over what is left of it: rare, and one of them gets the row.
 -- word: insert_key
 INSERT INTO {prefix}lock

@@ -1,7 +1,7 @@
 -- Holds on PostgreSQL.
 --
 -- Three rules hold these statements together.
--- 1. One statement reads one snapshot. Where a row changed after it, PostgreSQL evaluates the WHERE
+-- 1. One statement reads one snapshot. If a row changed after it, PostgreSQL evaluates the WHERE
 --    of that row again on its newest version, but every *other* table is still read in the old
 --    snapshot. Only a locking read sees, and keeps, the newest version: deaths are proved by one.
 -- 2. An UPDATE that waited behind a mere lock (no newer version) does not evaluate its WHERE again.
@@ -10,12 +10,12 @@
 --    row. So no two of these statements can wait for each other in a circle.
 
 -- The next three are tried in the order that src/dialect/postgres/hold_store.cpp chooses. Each is
--- right by itself: the first two do less, and say nothing where they are not enough. Starting and
+-- right by itself: the first two do less, and give no row if they are not enough. Starting and
 -- ending the ten parts of the third costs the server three times what the first one does.
 
 -- Takes a key that nobody has: the parameters of `try_acquire`, and its `taken`. Owner, kind and
 -- fence are those of the version that is changed; why the time the statement came in: `me` there.
--- It writes nothing where it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
+-- It writes nothing if it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
 -- name: take_free
 UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = $2,
@@ -33,7 +33,7 @@ RETURNING l.fence, {durable};
 -- be four letters there (array_nulls). `take_free` for requests of several threads: the answer
 -- names those that got a key by their owner ids, of which no two are the same.
 --
--- free:  waits for nobody: the caller asks for locked keys alone. A key that is there twice is
+-- free:  waits for nobody: the caller asks for locked keys alone. A key that is listed twice is
 --        granted to one of the two, since a row is changed once.
 -- taken: by primary key; the planner takes a list whose length it cannot know for a short one.
 -- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
@@ -97,7 +97,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 --         share mode before the insert: the reaper, which locks the mark before it deletes, either
 --         has raised it already, and we read the newest version, or waits until we are done.
 --         Without it a key that lived and was reaped since our snapshot would start again below.
--- made:   a key that is in no snapshot. Where somebody inserts it meanwhile nothing is made.
+-- made:   a key that is in no snapshot. If somebody inserts it meanwhile nothing is made.
 -- Indexes: the three primary keys.
 -- name: try_acquire
 WITH me AS MATERIALIZED (

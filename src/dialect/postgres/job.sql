@@ -206,7 +206,7 @@ claimed AS (
 )
 
 -- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
--- live, 2 the queue is paused, 4 it has limits, 8 keys were met.
+-- live, 2 the queue is paused, 4 it has limits, 8 keys were found.
 -- word: standing
 h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int

@@ -5,7 +5,7 @@
 -- head of job.sql. Where most rows are of one job, as where 100,000 wait for it, the planner
 -- believes that any order soon meets a row of this job, and reads all rows where there is none.
 
--- True where job row j waits. job_due does not have this expression: see the head of job.sql.
+-- True if job row j waits. job_due does not have this expression: see the head of job.sql.
 -- word: is_waiting
 coalesce(j.due_at, 'epoch') = {never}
 
@@ -14,7 +14,7 @@ coalesce(j.due_at, 'epoch') = {never}
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
 -- $1 list of ids of jobs, $2 how many. One snapshot: the needs for those of them that have ended,
--- and what became of each, null where nothing is kept of it. Each id is looked for by a subquery of
+-- and what became of each, null if nothing is kept of it. Each id is looked for by a subquery of
 -- one value, which only its primary key serves.
 -- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
 -- that waits for one that has ended; of those that wait for one that has not, none.

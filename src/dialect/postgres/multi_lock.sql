@@ -83,7 +83,7 @@ SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
  ORDER BY seen.number;
 
 -- {keys}: the keys from $1 on. Adds free rows for keys never seen, in order, above the mark; see
--- `mark` and `made` of `try_acquire` in hold.sql. Where another session makes the same row at this
+-- `mark` and `made` of `try_acquire` in hold.sql. If another session makes the same row at this
 -- moment this waits for its commit, and makes nothing.
 -- name: add_keys
 WITH asked (number, lock_key) AS MATERIALIZED (

@@ -52,14 +52,14 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
                 (SELECT is_free FROM seen));
 
 -- $1 key, $2 owner, $3 token. The usual case of `hand_over`, of few nodes: the first waiter is
--- alive. Where it is not, or has just left, or nobody waits, there is no row and nothing changes.
+-- alive. If it is not, or has just left, or nobody waits, there is no row and nothing changes.
 --
 -- held:  waits for proofs of the same hold.
 -- next:  the first in the snapshot is the first still, since later waiters come behind it, and only
 --        its own process, or a hand-over, removes it while it lives. It is alive in the snapshot,
 --        by the time that was taken at. A delete waits for one who is just leaving, and then finds
 --        nothing.
--- The mark is the newest ticket: where the waiter with that one goes, nobody is left. Where it is
+-- The mark is the newest ticket: if the waiter with that one is deleted, nobody is left. If it is
 -- another, and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
 -- Indexes: the primary keys. Reads: 7 rows.
 -- name: pass_on
@@ -133,7 +133,7 @@ WITH seen AS MATERIALIZED (
 --          just leaving. One that dies during the wait gets a key anybody may take from it.
 -- before:  the waiters that it passes over; where there is no next one, all.
 -- late:    those of them whose session is proved dead; one that only looks dead is passed over.
--- gone:    those of them whose session is not there any more: one snapshot that has the waiter
+-- gone:    those of them whose session is gone: one snapshot that has the waiter
 --          and not its session is proof, because the session was there first.
 -- removed: rows that are locked, or for ever dead.
 -- given:   one update, whether there is a next or not; the fence is counted on the locked version.
@@ -256,7 +256,7 @@ SELECT asked.number, l.owner = asked.owner, l.fence,
      LIMIT 1) AS l;
 
 -- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none where its row has become a grant meanwhile, which makes its own session the holder.
+-- none if its row has become a grant meanwhile, which makes its own session the holder.
 -- Indexes: waiter_session, and the primary keys. Reads: 4 rows, and 3 for each call in which one of
 -- these sessions waits.
 -- name: circle

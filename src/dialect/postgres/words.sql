@@ -87,7 +87,7 @@ coalesce(j.rescues_max, 3)
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
--- The job rows p of row j's ordering key, but for what is scheduled before it: to be counted from
+-- The job rows p of row j's ordering key, except what is scheduled before it: to be counted from
 -- the first on, as far as they have smaller ids. The first row behind j ends such a walk.
 -- word: first_of_j
 p.ordering_key BETWEEN j.ordering_key AND j.ordering_key

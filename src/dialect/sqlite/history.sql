@@ -49,7 +49,7 @@ END;
 -- release ended the grants older than the fence it left. A trigger cannot read the boot's clock: it
 -- takes the machine's, which SQLite tells in milliseconds, less the offset that the rule has noted
 -- in this boot, to a hundredth of a second: a holder that is dead by it in a moment is dead
--- already. Where nothing was noted, or the machine's clock was put back since by more than the
+-- already. If nothing was noted, or the machine's clock was put back since by more than the
 -- hold's length, nobody knows that length. Reads: 5 rows, by primary key.
 -- word: write_share
     INSERT OR REPLACE INTO {prefix}grant_history

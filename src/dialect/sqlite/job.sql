@@ -1,6 +1,6 @@
 -- SQLite: jobs. Times of their tables go by the wall clock, since a due time is a date; sessions
 -- expire by the clock since boot. A session whose row is missing is dead here: a claim is only made
--- while the row is there, and a reboot removes all. The contract: src/store/job_store.hpp.
+-- while the row exists, and a reboot removes all. The contract: src/store/job_store.hpp.
 --
 -- There is one writer at a time, so each claim counts the running jobs, and no limit needs a turn.
 -- There is no round trip to save: each list is a loop of statements in one write transaction.
@@ -138,7 +138,7 @@ UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 
--- $1 queue, $2 how many jobs have started. Rounds up, or a start would cost nothing where more than
+-- $1 queue, $2 how many jobs have started. Rounds up, or a start would cost nothing if more than
 -- one may be made in each microsecond.
 -- name: pay
 UPDATE {prefix}queue AS q

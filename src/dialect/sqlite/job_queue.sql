@@ -79,7 +79,7 @@ UPDATE {prefix}job
 
 -- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. The ids of blocked
 -- ones among the first jobs of each key, as many as may run at a time; and the last of so many
--- keys, if there are so many. Looks at nothing where no job is blocked. Plain reads. Indexes:
+-- keys, if there are so many. Looks at nothing if no job is blocked. Plain reads. Indexes:
 -- job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: look_at_keys
 WITH RECURSIVE key_of AS (

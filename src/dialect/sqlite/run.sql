@@ -16,7 +16,7 @@ SELECT {wall}, {run}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}run r ON r.name = $1;
 
 -- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat, $8 schedule
--- or null. Each of the three, and of those that follow but for `list`, reads 1 row. The record is
+-- or null. Each of the three, and of those that follow except `list`, reads 1 row. The record is
 -- this claim's own where one of the first two made it so, or an earlier attempt.
 -- name: claim
 UPDATE {prefix}run

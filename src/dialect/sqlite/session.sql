@@ -1,6 +1,6 @@
 -- SQLite: sessions.
 
--- $1 id, $2 node_info, $3 ttl. Asked again after a lost answer: the row is there, and its life
+-- $1 id, $2 node_info, $3 ttl. Sent again after a lost answer: the row exists, and its life
 -- starts now. A first attempt that arrives after its session has ended revives nothing.
 -- name: start
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)

@@ -98,7 +98,7 @@ SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now},
   FROM asked CROSS JOIN {prefix}lock l ON l.lock_key = asked.lock_key;
 
 -- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none where its row has become a grant meanwhile, which makes its own session the holder. Indexes:
+-- none if its row has become a grant meanwhile, which makes its own session the holder. Indexes:
 -- waiter_session, and the primary keys. Steps: 200, and 60 for each call in which one of these
 -- sessions waits.
 -- name: circle

@@ -64,7 +64,7 @@ coalesce(j.rescues_max, 3)
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
--- The number of jobs of row j's ordering key that wait in front of it, but for those not due yet.
+-- The number of jobs of row j's ordering key that wait in front of it, except those not due yet.
 -- No more than {per_key} are counted. Index: job_ordering.
 -- word: before
 (SELECT count(*) FROM (
