@@ -131,8 +131,8 @@ JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 
--- For a part `places`, the number of ended jobs of each ordering key: finds as many of the first
--- blocked jobs of the key, from one to the next. Plain reads. Index: job_ordering.
+-- For a part `places`, the number of jobs of each ordering key that no longer hold others back:
+-- finds as many of the first blocked jobs, from one to the next. Plain reads. Index: job_ordering.
 -- word: next_of_places
 next_of AS (
     SELECT p.queue, p.ordering_key, p.places, 1 AS place, (
