@@ -2,19 +2,18 @@
 // The counts of jobs for the counting observer, by queue and kind: starts, ends by outcome, and the
 // times of handlers.
 //
-// Threads: safe. A lock is held while a queue and a kind are looked up.
+// Threads: safe.
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "core/thread_mutex.hpp"
+#include "core/lifetime.hpp"
 #include "observe/tally.hpp"
+#include "observe/tally_table.hpp"
 
 namespace leasehold {
 
@@ -30,8 +29,12 @@ public:
         event_reason::lost,
         event_reason::unknown};
 
-    explicit job_tally(const time_bounds& bounds) : bounds_(bounds), ran_(bounds) {}
+    explicit job_tally(const time_bounds& bounds LEASEHOLD_LIFETIMEBOUND)
+        : bounds_(bounds), ran_(bounds) {}
 
+    static bool counts(event_kind what) noexcept {
+        return what == event_kind::job_started || what == event_kind::job_ended;
+    }
     void add(const event& what) noexcept;
     std::uint64_t started() const noexcept { return started_.load(std::memory_order_relaxed); }
     // `at`: the index in `outcomes`.
@@ -47,38 +50,13 @@ private:
     time_histogram ran_;
 };
 
-class job_tallies {
-public:
-    job_tallies(const time_bounds& bounds, std::size_t most)
-        : bounds_(bounds), most_(most), other_(bounds) {}
-
-    static bool is_counted_here(event_kind what) noexcept {
-        return what == event_kind::job_started || what == event_kind::job_ended;
-    }
-    void add(const event& what) noexcept { tally_of(what).add(what); }
-
-    struct labelled {
-        std::string_view queue, kind;
-        const job_tally* counts;
-    };
-    // A tally keeps its address, and is never removed.
-    std::vector<labelled> all() const;
-
-private:
-    using names = std::pair<std::string_view, std::string_view>;
-    struct in_order {
-        using is_transparent = void;
-        bool operator()(const names& one, const names& other) const noexcept { return one < other; }
-    };
-    job_tally& tally_of(const event& what) noexcept;
-
-    const time_bounds& bounds_;
-    const std::size_t most_;
-    job_tally other_;
-    std::atomic<bool> has_other_ = false;
-    mutable thread_mutex mutex_;
-    std::map<std::pair<std::string, std::string>, job_tally, in_order> tallies_
-        LEASEHOLD_GUARDED_BY(mutex_);
+// By queue and kind.
+using job_names = std::pair<std::string, std::string>;
+struct order_of_job_names {
+    using is_transparent = void;
+    using views = std::pair<std::string_view, std::string_view>;
+    bool operator()(const views& one, const views& other) const noexcept { return one < other; }
 };
+using job_tallies = tally_table<job_names, job_tally, order_of_job_names>;
 
 }  // namespace leasehold

@@ -1,14 +1,11 @@
 #include "leasehold/metrics.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "core/seconds_text.hpp"
-#include "core/thread_mutex.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "observe/exposition.hpp"
@@ -46,61 +43,37 @@ public:
     }
 
     void add(const event& what) noexcept {
-        if (job_tallies::is_counted_here(what.kind)) return jobs_.add(what);
+        if (job_tally::counts(what.kind)) {
+            const auto names = [&] { return order_of_job_names::views{what.queue, what.job_kind}; };
+            return jobs_.of(names).add(what);
+        }
         if (!settings_.label_of_key || what.key.empty()) return all_.add(what);
-        tally_of(what.key).add(what);
+        tallies_.of([&] { return settings_.label_of_key(what.key); }).add(what);
     }
 
     void print(exposition& page) {
-        const std::vector<labelled> labels = labelled_tallies();
+        const labelled labels = tallies_.all();
         for (const counted_family& each : counted_families()) print(page, each, labels);
         for (const timed_family& each : timed_families()) print(page, each, labels);
         print_jobs(page, jobs_.all());
     }
 
 private:
-    using labelled = std::pair<std::string_view, const tally*>;
-
-    tally& tally_of(std::string_view key) noexcept {
-        try {
-            const std::string label = settings_.label_of_key(key);
-            const thread_guard guard{mutex_};
-            if (const auto found = tallies_.find(label); found != tallies_.end()) {
-                return found->second;
-            }
-            if (tallies_.size() < settings_.labels_max && label != "other") {
-                return tallies_.try_emplace(label, settings_.bounds).first->second;
-            }
-        } catch (...) {
-            // The event counts all the same, below.
-        }
-        has_other_ = true;
-        return other_;
-    }
-
-    // A tally keeps its address, and is never removed.
-    std::vector<labelled> labelled_tallies() {
-        std::vector<labelled> all;
-        const thread_guard guard{mutex_};
-        for (const auto& [label, each] : tallies_) all.emplace_back(label, &each);
-        if (has_other_) all.emplace_back("other", &other_);
-        return all;
-    }
+    using key_tallies = tally_table<std::string, tally>;
+    using labelled = key_tallies::entries;
 
     // Calls `print_one` with each tally that has something to do with the family, and its labels.
     template <class Family, class Print>
-    void for_each(const Family& of, const std::vector<labelled>& labels, const Print& print_one)
-        const {
+    void for_each(const Family& of, const labelled& labels, const Print& print_one) const {
         const bool is_labelled = settings_.label_of_key && of.is_of_keys;
         if (!is_labelled || all_.has_any(of)) print_one(all_, sample_labels{});
         if (!is_labelled) return;
         for (const auto& [label, each] : labels) {
-            print_one(*each, sample_labels{{settings_.label_name, label}});
+            print_one(*each, sample_labels{{settings_.label_name, *label}});
         }
     }
 
-    void print(exposition& page, const counted_family& of, const std::vector<labelled>& labels)
-        const {
+    void print(exposition& page, const counted_family& of, const labelled& labels) const {
         page.begin(of.name, "counter", of.help);
         for_each(of, labels, [&](const tally& counts, const sample_labels& by) {
             for (const event_reason each : of.reasons) {
@@ -111,8 +84,7 @@ private:
         });
     }
 
-    void print(exposition& page, const timed_family& of, const std::vector<labelled>& labels)
-        const {
+    void print(exposition& page, const timed_family& of, const labelled& labels) const {
         page.begin(of.name, "histogram", of.help);
         for_each(of, labels, [&](const tally& counts, const sample_labels& by) {
             for (const timed_series& each : of.series) {
@@ -123,27 +95,27 @@ private:
         });
     }
 
-    using job_labels = std::vector<job_tallies::labelled>;
-
     // Prints all outcomes of a queue and kind as soon as one of its jobs has started: a rate does
     // not see the first increase of a series that begins with that increase.
-    void print_jobs(exposition& page, const job_labels& all) const {
+    void print_jobs(exposition& page, const job_tallies::entries& all) const {
         if (all.empty()) return;
-        const auto by = [](const job_tallies::labelled& each) {
-            return sample_labels{{"queue", each.queue}, {"kind", each.kind}};
+        const auto by = [](const job_names& names) {
+            return sample_labels{{"queue", names.first}, {"kind", names.second}};
         };
         page.begin("leasehold_jobs_started_total", "counter", "Jobs whose handlers were called.");
-        for (const auto& each : all) page.add("", by(each), std::to_string(each.counts->started()));
+        for (const auto& [names, counts] : all) {
+            page.add("", by(*names), std::to_string(counts->started()));
+        }
         page.begin("leasehold_jobs_ended_total", "counter", "Attempts of jobs that have ended.");
-        for (const auto& each : all) {
+        for (const auto& [names, counts] : all) {
             for (std::size_t at = 0; at < job_tally::outcomes.size(); ++at) {
-                sample_labels with = by(each);
+                sample_labels with = by(*names);
                 with.emplace_back("outcome", name_of(job_tally::outcomes[at]));
-                page.add("", with, std::to_string(each.counts->ended(at)));
+                page.add("", with, std::to_string(counts->ended(at)));
             }
         }
         page.begin("leasehold_job_run_seconds", "histogram", "What the handlers of jobs took.");
-        for (const auto& each : all) print(page, each.counts->ran(), by(each));
+        for (const auto& [names, counts] : all) print(page, counts->ran(), by(*names));
     }
 
     void print(exposition& page, const time_histogram& of, sample_labels with) const {
@@ -162,11 +134,8 @@ private:
     const metrics_settings settings_;
     std::vector<std::string> bound_texts_;
     tally all_{settings_.bounds};
-    tally other_{settings_.bounds};
-    std::atomic<bool> has_other_ = false;
-    job_tallies jobs_{settings_.bounds, settings_.labels_max};
-    thread_mutex mutex_;
-    std::map<std::string, tally, std::less<>> tallies_ LEASEHOLD_GUARDED_BY(mutex_);
+    key_tallies tallies_{settings_.bounds, settings_.labels_max, "other"};
+    job_tallies jobs_{settings_.bounds, settings_.labels_max, {"other", "other"}};
 };
 
 metrics::metrics(metrics_settings settings)
