@@ -1,5 +1,5 @@
 #pragma once
-// What a failure says about the outcome of the request that failed.
+// Says what a failure proves about the outcome of the request that failed.
 #include "leasehold/error.hpp"
 #include "leasehold/export.hpp"
 

@@ -1,5 +1,4 @@
 #include "leasehold/doctor.hpp"
-#include "core/lifetime.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "core/in_words.hpp"
+#include "core/lifetime.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "database/schema_check.hpp"

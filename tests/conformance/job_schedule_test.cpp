@@ -64,7 +64,7 @@ protected:
             ).jobs;
         });
     }
-    // That cannot fire on this host, and are due longest.
+    // Puts schedules that cannot fire on this host, and have been due for longest.
     void put_broken(job_schedule_row like, int count) const {
         like.what.every = 0s;
         like.what.cron = "* * * * *";

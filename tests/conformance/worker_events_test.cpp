@@ -1,4 +1,4 @@
-// What an observer is told of jobs: the same as the report says and the state in the table.
+// An observer is told of jobs the same as the report and the state in the table say.
 #include <map>
 #include <stdexcept>
 
@@ -16,7 +16,7 @@ protected:
         settings.observer = told_;
         return current().open(settings);
     }
-    // Of this job the only event of the kind.
+    // Returns the only event of the kind about this job.
     std::optional<told_event> told_of(event_kind kind, job_id id) const {
         auto found = told_->of(kind, "");
         std::erase_if(found, [&](const told_event& each) { return each.number != id; });

@@ -104,7 +104,7 @@ protected:
         expire(one_.mine);
         return available_scene(ids, [this] { rescue(batch); });
     }
-    // Of sessions whose row is locked.
+    // Rescues jobs of sessions, of which one row is locked.
     scene rescued_from_others() {
         const auto ids = enqueue_many(batch + 2);
         EXPECT_EQ(one_.claim(batch + 1).size(), batch + 1U);
@@ -180,7 +180,7 @@ protected:
         return available_scene(ids, [this] {
             with_stores(second_, [&](connection& on, store& stores) {
                 ended_ = settle_some_needs(on, stores, ended_, tell_nobody);
-                // What was locked is left to whoever looks for it.
+                // The look for left needs settles the jobs that were locked.
                 if (ended_.empty()) {
                     settle_left_needs(on, stores, queue_, needs_, tell_nobody);
                 }
