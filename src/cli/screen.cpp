@@ -169,15 +169,17 @@ screen_size screen::size() const {
 }
 
 void screen::draw(const std::vector<std::string>& lines) const {
-    // The old text goes first: behind a line that is as wide as the screen the cursor stands on
-    // its last character.
-    std::string frame = "\033[H";
+    // Marks the frame as one update (private mode 2026), so that a terminal that knows the mode
+    // never shows half of it; others ignore the mark.
+    std::string frame = "\033[?2026h\033[H";
+    // Clears a line before its new text: behind a line that is as wide as the screen the cursor
+    // stands on its last character.
     for (std::size_t at = 0; at < lines.size(); ++at) {
         const bool is_last = at + 1 == lines.size();
         frame.append(is_last ? "\033[J" : "\033[K").append(lines[at]).append("\033[0m");
         if (!is_last) frame += "\r\n";
     }
-    write_all(frame);
+    write_all(frame += "\033[?2026l");
 }
 
 }  // namespace leasehold::cli

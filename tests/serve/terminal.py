@@ -1,6 +1,7 @@
 """terminal.py COMMAND...: `leasehold top` at a terminal of its own, which is looked at as an
 emulator would: what is written is kept in cells."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -27,6 +28,10 @@ class Terminal:
         self.is_other = self.is_cursor_hidden = self.wraps_off = False
         self.row = self.column = 0
         self.beyond = []  # text written where there is no room
+        # A read may end inside a character, a sequence or a frame.
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.incomplete = ""
+        self.is_frame_open = False
         self.process, self.master = pty.fork()
         if self.process == 0:
             os.environ["TERM"] = "xterm"
@@ -75,12 +80,17 @@ class Terminal:
             self.screen[True] = self.blank()
         elif letter in "hl" and parameters == "?25":
             self.is_cursor_hidden = letter == "l"
+        elif letter in "hl" and parameters == "?2026":
+            self.is_frame_open = letter == "h"
         elif letter in "hl" and parameters == "?7":
             self.wraps_off = letter == "l"
         elif letter != "m":
             failures.append(f"not known: {parameters}{letter}")
 
     def take(self, text):
+        text = self.incomplete + text
+        self.incomplete = re.search(r"(\x1b(\[[?0-9;]*)?)?\Z", text).group()
+        text = text[: len(text) - len(self.incomplete)]
         for piece in re.findall(r"\x1b\[[?0-9;]*[a-zA-Z]|.", text, re.S):
             if piece.startswith("\x1b["):
                 self.control(piece[2:-1], piece[-1])
@@ -98,7 +108,7 @@ class Terminal:
             piece = os.read(self.master, 65536)
         except OSError:
             return False
-        self.take(piece.decode(errors="replace"))
+        self.take(self.decoder.decode(piece))
         return bool(piece)
 
     def lines(self):
@@ -106,7 +116,7 @@ class Terminal:
 
     def until(self, what, found, patience=20):
         deadline = time.monotonic() + patience
-        while not found():
+        while self.is_frame_open or not found():
             if time.monotonic() > deadline or not self.read(0.1):
                 failures.append(f"never {what}: " + "\n".join(self.lines()))
                 return
