@@ -28,15 +28,33 @@ function(leasehold_embed_sql engine output)
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()
 
-# Turns src/dialect/<engine>/<name>.sql of these names into one include file of initialisers:
-#   {"hold", R"sql(…)sql"},
+# Turns src/dialect/<engine>/<name>.sql of these names into one include file of initialisers, one
+# for each block of a file; src/dialect/statements.hpp says what a block is.
+#   {"hold", block_kind::name, "release", R"sql(…)sql"},
 function(leasehold_embed_statements engine output)
+    string(ASCII 1 begins)
     set(text "")
     foreach(name IN LISTS ARGN)
         set(path "${PROJECT_SOURCE_DIR}/src/dialect/${engine}/${name}.sql")
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
-        file(READ "${path}" statements)
-        string(APPEND text "{\"${name}\", R\"sql(${statements})sql\"},\n")
+        file(READ "${path}" blocks)
+        string(
+            REGEX REPLACE
+            "\n-- (name|word): ([^\n]*)"
+            "\n${begins}\\1, \"\\2\""
+            blocks
+            "\n${blocks}"
+        )
+        # A comment ends a block, and the text behind a comment is of none.
+        string(REGEX REPLACE "\n--[^${begins}]*" "\n" blocks "${blocks}")
+        string(
+            REGEX REPLACE
+            "${begins}([^\n]*)\n([^${begins}]*)"
+            "{\"${name}\", block_kind::\\1, R\"sql(\\2)sql\"},\n"
+            blocks
+            "${blocks}"
+        )
+        string(APPEND text "${blocks}")
     endforeach()
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()

@@ -26,7 +26,7 @@ public:
     engine which() const noexcept { return which_; }
     const table_names& names() const noexcept { return names_; }
     written_nodes written() const noexcept { return written_; }
-    // The statements of <file>.sql, read once.
+    // The statements of <file>.sql.
     const statements& of(std::string_view file) const;
 
     // Carries out a statement that changes nothing.

@@ -10,111 +10,108 @@
 #include "store/holder_store.hpp"
 
 namespace leasehold {
+
+enum class block_kind { name, word };
+
+// One block of a file: src/cmake/embed_sql.cmake takes the files apart.
+struct sql_block {
+    constexpr sql_block(
+        std::string_view in_file, block_kind its_kind, std::string_view said, std::string_view body
+    )
+        : file(in_file), kind(its_kind), name(said) {
+        constexpr std::string_view white = " \n", between = " on ";
+        const auto first = body.find_first_not_of(white);
+        if (first != std::string_view::npos) {
+            text = body.substr(first, body.find_last_not_of(white) + 1 - first);
+            if (text.ends_with(';')) text.remove_suffix(1);
+        }
+        const auto at = said.find(between);
+        if (at != std::string_view::npos) {
+            name = said.substr(0, at);
+            place = said.substr(at + between.size());
+        }
+    }
+
+    std::string_view file;
+    block_kind kind;
+    std::string_view name;
+    std::string_view place;  // of "x on mariadb"; empty: everywhere
+    std::string_view text;   // without the semicolon at its end
+};
+
 namespace {
 
-struct sql_file {
-    std::string_view name;
-    std::string_view text;
-};
-
-constexpr sql_file postgres_files[] = {
+constexpr sql_block postgres_blocks[] = {
 #include "statements_postgres.inc"
 };
-constexpr sql_file mysql_files[] = {
+constexpr sql_block mysql_blocks[] = {
 #include "statements_mysql.inc"
 };
-constexpr sql_file sqlite_files[] = {
+constexpr sql_block sqlite_blocks[] = {
 #include "statements_sqlite.inc"
 };
 
-std::string_view text_of(engine which, std::string_view name) {
-    std::span<const sql_file> files;
-    if (which == engine::postgres) files = postgres_files;
-    if (which == engine::mysql || which == engine::mariadb) files = mysql_files;
-    if (which == engine::sqlite) files = sqlite_files;
-    for (const sql_file& each : files) {
-        if (each.name == name) return each.text;
+std::span<const sql_block> blocks_of(engine which) {
+    if (which == engine::postgres) return postgres_blocks;
+    if (which == engine::mysql || which == engine::mariadb) return mysql_blocks;
+    if (which == engine::sqlite) return sqlite_blocks;
+    return {};
+}
+
+// The blocks of a file stand one after another.
+std::span<const sql_block> blocks_in(engine which, std::string_view file) {
+    const auto all = blocks_of(which);
+    const auto is_of_file = [&](const sql_block& each) { return each.file == file; };
+    const auto first = std::find_if(all.begin(), all.end(), is_of_file);
+    if (first == all.end()) {
+        throw std::logic_error("no statements in " + std::string{file} + ".sql");
     }
-    throw std::logic_error("no statements in " + std::string{name} + ".sql");
+    return {first, std::find_if_not(first, all.end(), is_of_file)};
 }
 
-using blocks = std::map<std::string, std::string, std::less<>>;
-
-struct sql_blocks {
-    blocks statements;
-    blocks words;
-};
-
-// Takes off white space around it, and the semicolon at the end.
-std::string trimmed(std::string text) {
-    constexpr std::string_view white = " \n";
-    const auto first = text.find_first_not_of(white);
-    if (first == std::string::npos) return {};
-    text.erase(0, first);
-    text.erase(text.find_last_not_of(white) + 1);
-    if (text.ends_with(';')) text.pop_back();
-    return text;
+// Says whether a block that names a place counts here, in place of the block that names none.
+bool is_for(std::string_view place, engine which, written_nodes written) {
+    if (place == "cluster") return written == written_nodes::several;
+    if (place == "standby") return written == written_nodes::one_with_standby;
+    return place == (which == engine::mariadb ? "mariadb" : "mysql");
 }
 
-// The two parts of "x on mariadb".
-struct block_name {
-    std::string_view name;
-    std::string_view where;  // empty: everywhere
-};
-
-block_name name_in(std::string_view said) {
-    constexpr std::string_view between = " on ";
-    const auto at = said.find(between);
-    if (at == std::string_view::npos) return {said, {}};
-    return {said.substr(0, at), said.substr(at + between.size())};
-}
-
-sql_blocks blocks_in(std::string_view text, engine which, written_nodes written) {
-    constexpr std::string_view name_line = "-- name: ", word_line = "-- word: ";
-    const std::string_view here = which == engine::mariadb ? "mariadb" : "mysql";
-    sql_blocks found, of_some;
-    std::string ignored;
-    const auto block_of = [&](std::string_view said, blocks sql_blocks::*kind) -> std::string* {
-        const auto [name, where] = name_in(said);
-        if (where.empty() || where == here) return &(found.*kind)[std::string{name}];
-        const bool is_wanted = (where == "cluster" && written == written_nodes::several) ||
-                               (where == "standby" && written == written_nodes::one_with_standby);
-        return is_wanted ? &(of_some.*kind)[std::string{name}] : &ignored;
-    };
-    std::string* into = &ignored;
-    while (!text.empty()) {
-        const auto end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (line.starts_with(name_line)) {
-            into = block_of(line.substr(name_line.size()), &sql_blocks::statements);
-        } else if (line.starts_with(word_line)) {
-            into = block_of(line.substr(word_line.size()), &sql_blocks::words);
-        } else if (line.starts_with("--")) {
-            into = &ignored;
-        } else {
-            into->append(line).append("\n");
+// Null if there is none. A block for a cluster or a standby goes before a block for an engine.
+const sql_block* find_block(
+    std::span<const sql_block> in,
+    block_kind kind,
+    std::string_view name,
+    engine which,
+    written_nodes written
+) {
+    const sql_block* found = nullptr;
+    for (const sql_block& each : in) {
+        if (each.name != name || each.kind != kind) continue;
+        if (each.place.empty()) {
+            if (!found) found = &each;
+        } else if (is_for(each.place, which, written)) {
+            const bool is_of_engine = each.place == "mariadb" || each.place == "mysql";
+            if (!found || found->place.empty() || !is_of_engine) found = &each;
         }
-    }
-    for (auto kind : {&sql_blocks::statements, &sql_blocks::words}) {
-        for (auto& [name, block] : of_some.*kind) (found.*kind)[name] = std::move(block);
-        for (auto& [name, block] : found.*kind) block = trimmed(std::move(block));
     }
     return found;
 }
 
-// A word may stand for text that has words in it.
-std::string with_words(std::string text, const std::vector<const blocks*>& known) {
+std::optional<std::string> number_named(std::string_view word) {
+    if (word == "waiting") return std::to_string(holder_bits::waiting);
+    if (word == "passed") return std::to_string(holder_bits::passed);
+    if (word == "keeps_capacity") return std::to_string(holder_bits::keeps_capacity);
+    if (word == "barrier") return std::to_string(static_cast<int>(lock_kind::barrier));
+    return std::nullopt;
+}
+
+// A word may stand for text that has words in it. `text_of` answers with a word's text, or nullopt.
+template <class TextOf>
+std::string with_words(std::string text, TextOf&& text_of) {
     for (auto at = text.find('{'); at != std::string::npos; at = text.find('{', at)) {
         const auto end = text.find('}', at);
         if (end == std::string::npos) break;
-        const std::string_view word = std::string_view{text}.substr(at + 1, end - at - 1);
-        const std::string* by = nullptr;
-        for (const blocks* each : known) {
-            const auto found = each->find(word);
-            if (!by && found != each->end()) by = &found->second;
-        }
-        if (by) {
+        if (const auto by = text_of(std::string_view{text}.substr(at + 1, end - at - 1))) {
             text.replace(at, end + 1 - at, *by);
         } else {
             ++at;
@@ -233,30 +230,48 @@ statement list_statement::of_size(std::size_t size) const {
 
 statements::statements(
     engine which, std::string_view file, const table_names& names, written_nodes written
-) {
-    const sql_blocks own = blocks_in(text_of(which, file), which, written);
-    const sql_blocks shared = blocks_in(text_of(which, "words"), which, written);
-    const blocks numbers{
-        {"waiting", std::to_string(holder_bits::waiting)},
-        {"passed", std::to_string(holder_bits::passed)},
-        {"keeps_capacity", std::to_string(holder_bits::keeps_capacity)},
-        {"barrier", std::to_string(static_cast<int>(lock_kind::barrier))}};
-    for (const auto& [name, block] : own.statements) {
-        std::string source = fill_in(
-            with_words(block, {&own.words, &own.statements, &shared.words, &numbers}), names
-        );
-        if (source.find("{asked}") != std::string::npos) {
-            lists_.try_emplace(name, source, which);
-        } else {
-            statements_.emplace(name, statement{source, which, written});
+)
+    : which_(which),
+      table_names_(names),
+      written_(written),
+      blocks_(blocks_in(which, file)),
+      entries_(std::make_unique<entry[]>(blocks_.size())) {
+    require_valid(names);
+}
+
+const statements::made* statements::find_made(std::string_view name) const {
+    const sql_block* const block = find_block(blocks_, block_kind::name, name, which_, written_);
+    if (!block) return nullptr;
+    entry& kept = entries_[static_cast<std::size_t>(block - blocks_.data())];
+    std::call_once(kept.is_made, [&] { kept.made = make(*block); });
+    return kept.made.get();
+}
+
+std::unique_ptr<const statements::made> statements::make(const sql_block& block) const {
+    const auto shared = blocks_in(which_, "words");
+    const auto text_of = [&](std::string_view word) -> std::optional<std::string> {
+        for (const auto& [in, kind] :
+             {std::pair{blocks_, block_kind::word},
+              {blocks_, block_kind::name},
+              {shared, block_kind::word}}) {
+            const sql_block* const found = find_block(in, kind, word, which_, written_);
+            if (found) return std::string{found->text};
         }
-        sources_.emplace(name, std::move(source));
+        return number_named(word);
+    };
+    auto all = std::make_unique<made>();
+    all->source = fill_in(with_words(std::string{block.text}, text_of), table_names_);
+    if (all->source.find("{asked}") != std::string::npos) {
+        all->list.emplace(all->source, which_);
+    } else {
+        all->single = statement{all->source, which_, written_};
     }
+    return all;
 }
 
 const statement* statements::find(std::string_view name) const {
-    const auto found = statements_.find(name);
-    return found == statements_.end() ? nullptr : &found->second;
+    const made* const found = find_made(name);
+    return found && !found->list ? &found->single : nullptr;
 }
 
 const statement& statements::operator[](std::string_view name) const {
@@ -265,21 +280,24 @@ const statement& statements::operator[](std::string_view name) const {
 }
 
 const list_statement& statements::list(std::string_view name) const {
-    const auto found = lists_.find(name);
-    if (found != lists_.end()) return found->second;
+    const made* const found = find_made(name);
+    if (found && found->list) return *found->list;
     throw std::logic_error("no statement about a list is named " + std::string{name});
 }
 
 const std::string& statements::source(std::string_view name) const {
-    const auto found = sources_.find(name);
-    if (found != sources_.end()) return found->second;
+    if (const made* const found = find_made(name)) return found->source;
     throw std::logic_error("no statement is named " + std::string{name});
 }
 
 std::vector<std::string> statements::names() const {
-    std::vector<std::string> all;
-    for (const auto& [name, source] : sources_) all.push_back(name);
-    return all;
+    std::set<std::string> all;
+    for (const sql_block& each : blocks_) {
+        const bool is_here = each.kind == block_kind::name &&
+                             (each.place.empty() || is_for(each.place, which_, written_));
+        if (is_here) all.emplace(each.name);
+    }
+    return {all.begin(), all.end()};
 }
 
 }  // namespace leasehold

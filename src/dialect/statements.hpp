@@ -18,12 +18,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "leasehold/connection.hpp"
@@ -133,7 +133,12 @@ private:
     mutable std::array<statement, sizes.size()> texts_;
 };
 
-// The statements of one file, with their words and the tables' names filled in.
+struct sql_block;
+
+// The statements of one file. Each is made, with its words and the tables' names filled in, when it
+// is first asked for.
+//
+// Threads: safe.
 class statements {
 public:
     // Throws std::logic_error if the engine has no such file.
@@ -144,7 +149,7 @@ public:
         written_nodes written = written_nodes::one
     );
 
-    // Throws std::logic_error if no statement has that name. 15 ns.
+    // Throws std::logic_error if no statement has that name.
     const statement& operator[](std::string_view name) const;
     const list_statement& list(std::string_view name) const;
     // Null if this engine needs no such statement.
@@ -154,15 +159,25 @@ public:
     std::vector<std::string> names() const;
 
 private:
-    struct hashed {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view name) const noexcept {
-            return std::hash<std::string_view>{}(name);
-        }
+    struct made {
+        std::string source;
+        statement single;
+        std::optional<list_statement> list;  // instead of `single`
     };
-    std::unordered_map<std::string, statement, hashed, std::equal_to<>> statements_;
-    std::map<std::string, list_statement, std::less<>> lists_;
-    std::map<std::string, std::string, std::less<>> sources_;
+    struct entry {
+        std::once_flag is_made;
+        std::unique_ptr<const statements::made> made;
+    };
+
+    // Null if there is none.
+    const made* find_made(std::string_view name) const;
+    std::unique_ptr<const made> make(const sql_block& block) const;
+
+    engine which_;
+    table_names table_names_;
+    written_nodes written_;
+    std::span<const sql_block> blocks_;
+    std::unique_ptr<entry[]> entries_;  // one for each block
 };
 
 }  // namespace leasehold
