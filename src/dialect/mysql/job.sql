@@ -142,7 +142,8 @@ COMMIT;
 -- The first available jobs of a queue, as many as {most} says: of all kinds, or of some, by a part
 -- for each. A part locks so many of its kind, around rows that others have locked. With several
 -- kinds more rows are locked than claimed, until this commits. Jobs of other kinds are neither read
--- nor locked.
+-- nor locked. A locking read sees the newest rows, and so a later part sees commits that an earlier
+-- part did not: of jobs that are committed in between, the later one may be claimed first.
 -- name: first_of_all
 SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
     WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0
