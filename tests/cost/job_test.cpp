@@ -395,6 +395,7 @@ TEST_P(job_cost, schedules_that_are_due_among_many) {
         for (int each = 0; each < others + 3; ++each) {
             job_schedule_row row;
             const bool is_due = each >= others;
+            row.is_paused = each < others / 2;
             row.what.name = "schedule " + std::to_string(each);
             row.what.queue = is_due ? "plain" : "keyed";
             row.what.every = 24h;
@@ -408,8 +409,20 @@ TEST_P(job_cost, schedules_that_are_due_among_many) {
     expect_reads("due schedules, none", {4, 8, 300}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.job_schedules->due(on, "keyed", {}).rows.empty());
     });
+    expect_reads("the next fire time", {3, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_schedules->next_in(on, "keyed"));
+    });
+    expect_reads("the next fire time, none", {3, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.job_schedules->next_in(on, "plain"));
+    });
+    job_schedule_row found;
     expect_reads("find a schedule", {3, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_schedules->find(on, "schedule 7").rows.size(), 1U);
+        found = stores.job_schedules->find(on, "schedule 7").rows.at(0);
+    });
+    expect_reads("advance a schedule", {6, 8, 300}, [&](connection& on, store& stores) {
+        on.begin();
+        EXPECT_TRUE(stores.job_schedules->advance(on, found));
+        on.commit();
     });
 }
 
