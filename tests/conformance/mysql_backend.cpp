@@ -87,7 +87,7 @@ backend make_mysql_backend(const std::string& name) {
     );
     made.forbidden_places = {user_without_ddl(url), read_only_sessions(url)};
     if (name == "mysql") made.forbidden_places.push_back(read_only_schema(url));
-    const auto own = std::make_shared<database>(opens(url)({}));
+    const auto own = std::make_shared<database>(opens(url)(patient()));
     made.writes_so_far = [own] {
         transaction tx = own->begin();
         const auto found = tx.execute("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'");

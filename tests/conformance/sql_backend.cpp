@@ -5,6 +5,7 @@
 #include "database/database.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/migrate.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -136,7 +137,7 @@ void make_tables(
 backend make_sql_backend(
     std::string name, const sql_words& words, const sql_users& users, std::string prefix
 ) {
-    const auto own = std::make_shared<database>(with_prefix(users.owner, prefix)({}));
+    const auto own = std::make_shared<database>(with_prefix(users.owner, prefix)(patient()));
     backend made;
     made.name = std::move(name);
     made.open = with_prefix(users.program, prefix);
@@ -178,7 +179,7 @@ backend make_sql_backend(
     add_counter(made, *own, prefix + "counter");
     // Uses a connection of its own: those of a server that was killed in between are broken.
     made.destroy = [=, reopen = made.open_as_owner] {
-        const database later = reopen({});
+        const database later = reopen(patient());
         run(later, "DROP TABLE " + prefix + "counter");
         run(later, "DELETE FROM " + prefix + "session");
         migrate_down(later, 0);
