@@ -24,7 +24,7 @@
 // |                                        |           | released, given_up                    |
 // | leasehold_failed_releases_total        | counter   |                                       |
 // | leasehold_reconnects_total             | counter   |                                       |
-// | leasehold_reaped_total                 | counter   | reason: dead_rows, dead_jobs          |
+// | leasehold_reaped_total                 | counter   | reason: dead_rows                     |
 // | leasehold_warnings_total               | counter   |                                       |
 // | leasehold_revocations_requested_total  | counter   |                                       |
 // | leasehold_jobs_started_total           | counter   | queue, kind                           |

@@ -50,8 +50,8 @@
 // |                     |         | release; see its detail    |                |                |
 // | reconnected         | info    | a lost connection was      | –              | none           |
 // |                     |         | replaced                   |                |                |
-// | reaped              | info    | rows of the dead were      | –              | dead_rows,     |
-// |                     |         | cleaned: `number` of them  |                | dead_jobs      |
+// | reaped              | info    | rows of the dead were      | –              | dead_rows      |
+// |                     |         | cleaned: `number` of them  |                |                |
 // | warning             | warning | a promise is weakened, or  | –              | none           |
 // |                     |         | something could not be     |                |                |
 // |                     |         | done; see its detail       |                |                |
@@ -154,19 +154,18 @@ enum class event_reason {
     failed = 14,
     slow = 15,  // longer than the interval between two
     dead_rows = 16,
-    dead_jobs = 17,
-    found_free = 18,  // it was free, or its holder dead
-    granted = 19,
-    not_granted = 20,
-    given_up = 21,
-    timed_out = 22,
-    cancelled = 23,
-    completed = 24,
-    retried = 25,
-    snoozed = 26,
-    discarded = 27,
-    lost = 28,
-    unknown = 29,
+    found_free = 17,  // it was free, or its holder dead
+    granted = 18,
+    not_granted = 19,
+    given_up = 20,
+    timed_out = 21,
+    cancelled = 22,
+    completed = 23,
+    retried = 24,
+    snoozed = 25,
+    discarded = 26,
+    lost = 27,
+    unknown = 28,
 };
 
 enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };

@@ -91,7 +91,7 @@ void courier::complain_of_bell(const error& failure) {
 
 void courier::tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const {
     if (jobs == 0) return;
-    event made{event_kind::job_rescued, "", jobs, "", how};
+    event made{event_kind::job_rescued, "", jobs, "jobs of dead workers", how};
     made.queue = queue;
     session_->database().tell(made);
 }

@@ -60,14 +60,6 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     }
     prune(on, stores);
     stores.job_bells->prune(on, queue.name);
-    if (rescue.rescued + rescue.quarantined > 0) {
-        const std::string detail = "jobs of dead workers in queue '" + queue.name +
-                                   "': " + std::to_string(rescue.rescued) + " rescued, " +
-                                   std::to_string(rescue.quarantined) + " quarantined";
-        session_->database().tell(
-            {event_kind::reaped, "", rescue.rescued, detail, event_reason::dead_jobs}
-        );
-    }
     tell_rescued(queue.name, rescue.rescued, event_reason::released);
     tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }

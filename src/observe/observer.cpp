@@ -53,12 +53,11 @@ const char* name_of(event_kind kind) noexcept {
 
 const char* name_of(event_reason reason) noexcept {
     static constexpr const char* names[] = {
-        "none",          "expired",   "ended_by_server", "taken_over",  "released",
-        "session_ended", "tried",     "handed_over",     "adopted",     "busy",
-        "already_run",   "closed",    "forced",          "rolled_back", "failed",
-        "slow",          "dead_rows", "dead_jobs",       "found_free",  "granted",
-        "not_granted",   "given_up",  "timed_out",       "cancelled",   "completed",
-        "retried",       "snoozed",   "discarded",       "lost",        "unknown",
+        "none",    "expired",     "ended_by_server", "taken_over", "released",    "session_ended",
+        "tried",   "handed_over", "adopted",         "busy",       "already_run", "closed",
+        "forced",  "rolled_back", "failed",          "slow",       "dead_rows",   "found_free",
+        "granted", "not_granted", "given_up",        "timed_out",  "cancelled",   "completed",
+        "retried", "snoozed",     "discarded",       "lost",       "unknown",
     };
     const auto at = static_cast<std::size_t>(reason);
     return at < std::size(names) ? names[at] : "unknown";

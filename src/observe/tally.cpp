@@ -23,7 +23,7 @@ constexpr reason of_hand_overs[] = {reason::released, reason::found_free};
 constexpr reason of_heartbeats[] = {reason::failed, reason::slow};
 constexpr reason of_settled[] = {
     reason::granted, reason::not_granted, reason::released, reason::given_up};
-constexpr reason of_reaped[] = {reason::dead_rows, reason::dead_jobs};
+constexpr reason of_reaped[] = {reason::dead_rows};
 constexpr reason of_rescued[] = {reason::released, reason::discarded};
 
 constexpr std::size_t slot_of(kind which) noexcept {
@@ -85,7 +85,7 @@ const counted_family all_counted[] = {
      false},
     {slot_of(kind::reaped),
      "leasehold_reaped_total",
-     "Rows of dead sessions cleaned, and jobs of dead workers rescued.",
+     "Rows of dead sessions cleaned.",
      of_reaped,
      false},
     {slot_of(kind::job_rescued),

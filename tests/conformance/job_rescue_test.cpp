@@ -51,10 +51,10 @@ TEST_F(job_rescue_suite, a_worker_tells_what_it_has_rescued) {
     std::stop_source stop;
     does.handle_all([&](job&) { stop.request_stop(); });
     EXPECT_EQ(does.run(stop.get_token()).completed, 1);
-    const auto reaped = told->only(event_kind::reaped, "");
-    ASSERT_TRUE(reaped);
-    EXPECT_EQ(reaped->reason, event_reason::dead_jobs);
-    EXPECT_EQ(reaped->number, 1);
+    const auto rescued = told->only(event_kind::job_rescued, "");
+    ASSERT_TRUE(rescued);
+    EXPECT_EQ(rescued->reason, event_reason::released);
+    EXPECT_EQ(rescued->number, 1);
 }
 
 TEST_F(job_rescue_suite, a_session_that_lives_keeps_its_jobs) {

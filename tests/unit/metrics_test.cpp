@@ -104,7 +104,7 @@ TEST(metrics, every_event_has_its_own_series) {
         {kind::doubt_settled, "doubts_settled", {why::not_granted, why::released, why::given_up}},
         {kind::release_failed, "failed_releases", {}},
         {kind::reconnected, "reconnects", {}},
-        {kind::reaped, "reaped", {why::dead_rows, why::dead_jobs}},
+        {kind::reaped, "reaped", {why::dead_rows}},
         {kind::job_rescued, "jobs_rescued", {why::released, why::discarded}},
         {kind::warning, "warnings", {}},
         {kind::revoke_requested, "revocations_requested", {}},

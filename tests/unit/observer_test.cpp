@@ -24,12 +24,12 @@ TEST(event, every_kind_and_reason_has_a_name_of_its_own) {
     EXPECT_EQ(names.size(), 19U);
     EXPECT_FALSE(names.contains("unknown"));
     names.clear();
-    for (int reason = 0; reason <= 29; ++reason) {
+    for (int reason = 0; reason <= 28; ++reason) {
         names.insert(name_of(static_cast<event_reason>(reason)));
     }
-    EXPECT_EQ(names.size(), 30U);
+    EXPECT_EQ(names.size(), 29U);
     EXPECT_STREQ(name_of(event_reason::unknown), "unknown") << "it is what nobody knows";
-    EXPECT_STREQ(name_of(static_cast<event_reason>(30)), "unknown");
+    EXPECT_STREQ(name_of(static_cast<event_reason>(29)), "unknown");
     EXPECT_STREQ(name_of(static_cast<event_reason>(-1)), "unknown");
     EXPECT_STREQ(name_of(static_cast<event_kind>(0)), "unknown");
     EXPECT_STREQ(name_of(event_reason::cancelled), "cancelled");
