@@ -16,10 +16,11 @@
 // Does not promise: that jobs of one priority start exactly in the order of their ids if several
 // workers claim at once, or if one is enqueued by a transaction that commits late, or if jobs of
 // several kinds are committed while a claim looks for them on MySQL or MariaDB, where a claim of
-// several kinds reads one kind after another; nor that a job that comes back, such as by a retry, starts before those that wait: if very many are done it may
-// wait for a second. Jobs of one ordering key run one at a time whatever happens, and in the order
-// of their ids as far as they were committed. A claim that is under way while a limit is set for
-// the first time may pass it, once.
+// several kinds reads one kind after another; nor that a job that comes back, such as by a retry,
+// starts before those that wait: if very many are done it may wait for a second. Jobs of one
+// ordering key run one at a time whatever happens, and in the order of their ids as far as they
+// were committed. A claim that is under way while a limit is set for the first time may pass it,
+// once.
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
 // at once if the worker's last look told it of that job, and otherwise within some seconds. It may

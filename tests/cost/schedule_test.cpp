@@ -1,0 +1,60 @@
+// Schedules: a look reads what it answers with, however many schedules there are.
+#include <chrono>
+
+#include "cost/suite.hpp"
+#include "store/job_schedule_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using schedule_cost = cost_suite;
+
+TEST_P(schedule_cost, schedules_that_are_due_among_many) {
+    constexpr int others = 2'000;
+    run([&](connection& on, store& stores) {
+        const auto now =
+            std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+        for (int each = 0; each < others + 3; ++each) {
+            job_schedule_row row;
+            const bool is_due = each >= others;
+            row.is_paused = each < others / 2;
+            row.what.name = "schedule " + std::to_string(each);
+            row.what.queue = is_due ? "plain" : "keyed";
+            row.what.every = 24h;
+            row.next = is_due ? now - 1min : now + 24h;
+            stores.job_schedules->put(on, row);
+        }
+    });
+    expect_reads("due schedules, 3", {4 * 3, 4 * 3, 200 * 3}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_schedules->due(on, "plain", {}).rows.size(), 3U);
+    });
+    expect_reads("due schedules, none", {4, 8, 300}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_schedules->due(on, "keyed", {}).rows.empty());
+    });
+    expect_reads("the next fire time", {3, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_schedules->next_in(on, "keyed"));
+    });
+    expect_reads("the next fire time, none", {3, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.job_schedules->next_in(on, "plain"));
+    });
+    job_schedule_row found;
+    expect_reads("find a schedule", {3, 4, 200}, [&](connection& on, store& stores) {
+        found = stores.job_schedules->find(on, "schedule 7").rows.at(0);
+    });
+    expect_reads("advance a schedule", {6, 8, 300}, [&](connection& on, store& stores) {
+        on.begin();
+        EXPECT_TRUE(stores.job_schedules->advance(on, found));
+        on.commit();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans,
+    schedule_cost,
+    ::testing::ValuesIn(filled::plans()),
+    [](const auto& which) { return which.param; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing
