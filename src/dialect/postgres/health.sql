@@ -3,8 +3,9 @@
 -- name: clock
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 
--- The settings with which another program's transaction begins, on a connection like ours: a role's
--- or a database's, not those that our driver has set since. And how full the server is.
+-- Reads the settings with which another program's transaction begins on a connection like ours:
+-- those of the role or the database, not those that our driver has set since. The other columns say
+-- how full the server is.
 -- name: server
 SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
        (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only'),
@@ -73,7 +74,7 @@ SELECT p.gid, p.owner::text, p.database::text,
  ORDER BY p.prepared
  LIMIT 1;
 
--- $1 bytes. Slots that nobody reads, and that keep rows, or as much of the log.
+-- $1 bytes. Slots that nobody reads, and that keep dead rows, or at least that much of the log.
 -- name: slots
 SELECT s.slot_name::text, coalesce(pg_wal_lsn_diff(
            CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END, s.restart_lsn),
@@ -98,7 +99,8 @@ SELECT ours.name, t.n_live_tup, t.n_dead_tup,
 -- name: has_right
 SELECT has_table_privilege($1, $2);
 
--- The third: heartbeats a second, a third of a million of each. Reads: the sessions once.
+-- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
+-- sessions once.
 -- name: sessions
 SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
        count(*) FILTER (WHERE {overdue}),

@@ -1,6 +1,6 @@
 -- The grants and how they ended, on PostgreSQL. Triggers write each row in the commit that ends its
 -- grant, whichever program makes that commit, and there is no cost where there are no triggers.
--- Their functions have the rights of their maker, and reach nothing but by its schema: a program
+-- Their functions have the rights of their maker, and name the schema of each table: a program
 -- needs no right to write history, and has none.
 --
 -- {where}: the schema of these tables, quoted.
@@ -26,8 +26,9 @@ DROP FUNCTION IF EXISTS {where}.{bare}grant_ended();
 -- name: drop_share_function
 DROP FUNCTION IF EXISTS {where}.{bare}share_ended();
 
--- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key
--- then, no matter who finds out, and when. Reads: 1 row, by primary key, of the newest snapshot.
+-- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key at
+-- that moment, no matter when a program finds out. Reads: 1 row, by primary key, of the newest
+-- snapshot.
 -- name: grant_function
 CREATE FUNCTION {where}.{bare}grant_ended() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leasehold$
@@ -58,8 +59,8 @@ END
 $leasehold$;
 
 -- For row holder, also where one grant takes the place of another. The gate tells the kind of the
--- hold; nobody would look for places at a latch or a barrier, which are no grants. A forced release
--- has ended the grants that are older than the fence it left. Reads: 2 rows, by primary key.
+-- hold. A place at a latch or a barrier is no grant, and is not written. A forced release has ended
+-- the grants that are older than the fence it left. Reads: 2 rows, by primary key.
 -- name: share_function
 CREATE FUNCTION {where}.{bare}share_ended() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leasehold$
@@ -139,8 +140,8 @@ SELECT t.tgname::text, p.prosrc
 UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::bigint, keep)
  WHERE id = 1;
 
--- The last column counts those of the three triggers that are there, and fire. Triggers of a schema
--- that was renamed since do not count: their functions know it by its former name, and fail.
+-- The last column counts those of the three triggers that are there, and fire. If the schema was
+-- renamed since, its triggers do not count: their functions have its former name, and fail.
 -- name: rule
 SELECT r.is_on, r.keep,
        (SELECT count(*)
@@ -178,8 +179,8 @@ SELECT {grant}
  ORDER BY h.lock_key DESC, h.token DESC
  LIMIT $3;
 
--- $1 limit. Deletes rows by their place. Index: grant_history_ended. Reads: 2 rows for each. Two at
--- a time would wait for each other in that order, and the second find less.
+-- $1 limit. Deletes rows by their place. Index: grant_history_ended. Reads: 2 rows for each. Of two
+-- concurrent calls the second waits for the rows of the first, and then deletes fewer rows.
 -- name: prune
 DELETE FROM {prefix}grant_history
  WHERE ctid = ANY (ARRAY(

@@ -1,21 +1,24 @@
 -- Holds on PostgreSQL.
 --
 -- Three rules hold these statements together.
--- 1. One statement reads one snapshot. If a row changed after it, PostgreSQL evaluates the WHERE
---    of that row again on its newest version, but every *other* table is still read in the old
---    snapshot. Only a locking read sees, and keeps, the newest version: deaths are proved by one.
+-- 1. One statement reads one snapshot. If a row that the statement changes has a version newer than
+--    the snapshot, PostgreSQL evaluates WHERE again on that version, but it still reads every
+--    *other* table in the old snapshot. Only a locking read sees, and keeps, the newest version, so
+--    a locking read proves each death.
 -- 2. An UPDATE that waited behind a mere lock (no newer version) does not evaluate its WHERE again.
 --    Where the clock matters after a wait, the row is locked first and the clock is read then.
 -- 3. A read that may not wait says SKIP LOCKED; none waits for a lock row while it holds a session
 --    row. So no two of these statements can wait for each other in a circle.
 
--- The next three are tried in the order that src/dialect/postgres/hold_store.cpp chooses. Each is
--- right by itself: the first two do less, and give no row if they are not enough. Starting and
--- ending the ten parts of the third costs the server three times what the first one does.
+-- src/dialect/postgres/hold_store.cpp chooses the order in which it tries the next statements that
+-- take a key. Each is right by itself. The small ones do less than `try_acquire`, and give no row
+-- if that is not enough. To start and end the parts of `try_acquire` costs the server three times
+-- what `take_free` does.
 
 -- Takes a key that nobody has: the parameters of `try_acquire`, and its `taken`. Owner, kind and
--- fence are those of the version that is changed; why the time the statement came in: `me` there.
--- It writes nothing if it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
+-- fence are those of the version that is changed. `me` of `try_acquire` says why the test compares
+-- with the time the statement came in. A statement that changes nothing writes nothing. Index:
+-- lock_pkey, session_pkey. Reads: 2 rows.
 -- name: take_free
 UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = $2,
@@ -35,7 +38,7 @@ RETURNING l.fence, {durable};
 --
 -- free:  waits for nobody: the caller asks for locked keys alone. A key that is listed twice is
 --        granted to one of the two, since a row is changed once.
--- taken: by primary key; the planner takes a list whose length it cannot know for a short one.
+-- taken: finds rows by primary key: the planner assumes that a list of unknown length is short.
 -- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
 -- name: take_free_of
 WITH asked AS MATERIALIZED (
@@ -69,8 +72,8 @@ UPDATE {prefix}lock AS l
 RETURNING l.owner, l.fence, {durable};
 
 -- $1 key, $2 session. Asks whether somebody has a key that was refused lately: a plain read of one
--- snapshot, by the clock, that waits for nobody. It refuses the key where a holder is live in it;
--- it takes nobody for dead, and grants nothing. Reads: 3 rows.
+-- snapshot, by the clock, that waits for nobody. If the key has a live holder, the answer names it
+-- and the key is refused. The statement proves no death, and grants nothing. Reads: 3 rows.
 -- name: holder_of
 SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata
@@ -81,14 +84,14 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
 -- metadata or null.
 --
--- me:     the snapshot, against the time the statement came in. Both are taken at the same moment,
---         so a renewal that commits while this statement waits cannot make a live session look
---         dead, as it would against a clock read after the wait. A session that dies during the
---         wait is granted a lock that anybody may take from it at once: harmless.
+-- me:     tests the snapshot against the time the statement came in. Both are taken at the same
+--         moment, so a renewal that commits while this statement waits cannot make a live session
+--         look dead, as it would against a clock read after the wait. A session that dies during
+--         the wait is granted a lock that anybody may take from it at once, which is harmless.
 -- seen:   the snapshot, for a refusal: it names the holder of the key.
 -- dead:   the proof of rule 1, session row and lock row at once. A heartbeat in flight holds its
 --         row, and a proof in flight the lock row: both are skipped, and the try is refused without
---         waiting. A missing session row joins nothing: alive.
+--         waiting. A missing session row joins nothing, so its holder counts as alive.
 -- passed: the same for fixed terms, which have no session row.
 -- taken:  evaluates `dead` and `passed` only for a row that has an owner. Waits only for somebody
 --         who is taking or reaping the same free row at this moment, then looks at its new version.
@@ -97,7 +100,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 --         share mode before the insert: the reaper, which locks the mark before it deletes, either
 --         has raised it already, and we read the newest version, or waits until we are done.
 --         Without it a key that lived and was reaped since our snapshot would start again below.
--- made:   a key that is in no snapshot. If somebody inserts it meanwhile nothing is made.
+-- made:   a key that is in no snapshot. If another session inserts it meanwhile, nothing is made.
 -- Indexes: the three primary keys.
 -- name: try_acquire
 WITH me AS MATERIALIZED (
@@ -156,7 +159,8 @@ SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
   FROM (SELECT 1) AS always LEFT JOIN seen ON true;
 
 -- {keys}: a list of rows (number, key), the keys from $2 on; $1 owner. Plain reads, which do not
--- ask whether a hold is live. A grant that is found counts from here on, so the answer is carried.
+-- ask whether a hold is live. The caller relies on a grant that is found, so the answer is
+-- {carried}.
 -- name: find_grants
 SELECT l.fence, {carried}
   FROM (VALUES {keys}) AS asked (number, lock_key)
@@ -166,8 +170,9 @@ SELECT l.fence, {carried}
 -- $1 key, $2 owner, $3 token.
 --
 -- Rule 2: waits for a proof of the same hold, then asks the clock whether a fixed term has passed.
--- The session is the caller's own; why the time the statement came in: `me` of `try_acquire`.
--- Durable: a level that was lost in a crash would free the key one release too early.
+-- The session is the caller's own; `me` of `try_acquire` says why the test compares with the time
+-- the statement came in. The commit is durable: if a crash lost a level, the key would be free one
+-- release too early.
 -- name: reenter
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence
@@ -202,8 +207,8 @@ UPDATE {prefix}lock
 RETURNING reentrant_count, {asynchronous};
 
 -- Lists, each an array of as many elements: $1 keys, $2 owners, $3 tokens. `release` for several
--- threads, of holds that have one level. Waits for nobody, proofs above all: the caller releases a
--- locked row alone. Index: lock_pkey. Reads: 2 rows for each.
+-- threads, of holds that have one level. Waits for nobody, least of all for proofs: the caller
+-- releases a locked row by a statement of its own. Index: lock_pkey. Reads: 2 rows for each.
 -- name: release_of
 WITH asked AS MATERIALIZED (
     SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bigint[])
@@ -238,13 +243,13 @@ RETURNING fence;
 -- $1 key, $2 owner, $3 token; in the caller's transaction.
 --
 -- The weakest lock that keeps takers out: FOR KEY SHARE does not conflict with their UPDATE. It
--- never touches the session row, so the heartbeat goes on, and holders' proofs share it.
--- READ COMMITTED: a change in flight is waited for, then the newest version is tested: no error.
+-- never touches the session row, so the heartbeat goes on, and holders' proofs share it. READ
+-- COMMITTED: a change in flight is waited for, then the newest version is tested: no error.
 -- REPEATABLE READ and SERIALIZABLE: the transaction's snapshot decides. A grant younger than that
--- snapshot is not in it: answered with "not held", rightly, since what the transaction has read may
--- be older than the grant. A row that changed after the snapshot is 40001, which ends the
--- transaction: it goes through as the driver made it (transient), because a mere reenter causes it
--- too, and the same work in a new transaction gets the answer.
+-- snapshot is not in it, and the answer is "not held". That is right, since what the transaction
+-- has read may be older than the grant. A row that changed after the snapshot is error 40001, which
+-- ends the transaction. The caller gets the driver's error as it is, a transient one: a mere
+-- reenter causes it too, and the same work in a new transaction gets the answer.
 -- name: prove
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE;
 
@@ -289,13 +294,15 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, for the hold
 -- before the release.
 --
--- locked: waits for proofs, holding nothing. From then on the row cannot change. The token is that
---         of the version that it has waited for.
--- dead:   evaluated after that wait; only proof makes it dead, so a renewal during the wait cannot
---         be overlooked. A heartbeat in flight is skipped: alive.
--- freed:  joined by key alone: the old snapshot's owner would hide a hold that is newer than it.
+-- locked: waits for proofs while it holds no other lock. From then on the row cannot change. The
+--         token is tested on the version that is locked.
+-- dead:   read after that wait. Only the locking read proves death, so the statement cannot
+--         overlook a renewal during the wait. A row that a heartbeat in flight has locked is
+--         skipped, and its session counts as alive.
+-- freed:  joins by key alone: a test of the old snapshot's owner would miss a hold that is newer
+--         than the snapshot.
 -- told:   waits for a heartbeat in flight at most, which waits for nobody.
--- Durable: the user who forced a key free relies on it.
+-- The commit is durable, since the user who forces a key free relies on it.
 -- name: force_release
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
@@ -330,9 +337,9 @@ SELECT l.lock_key, l.fence,
        l.session_id, l.node_info, l.reentrant_count, {held_for}, {remaining}, l.metadata, {waiters}
   FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- $1 key, $2 kind. Counts on the state in `seen`, as a grant of holder.sql does; why owner and
--- tickets are asked of the newest version: `taken` there. Reads: 4 rows, and those of holders that
--- say nothing any more.
+-- $1 key, $2 kind. The change needs the state of `seen` to be unchanged, as a grant of holder.sql
+-- does. `taken` of that file says why owner and tickets are tested on the newest version. Reads: 4
+-- rows, and rows of holders without a hold or a wish.
 -- name: change_kind
 WITH seen AS MATERIALIZED (
     SELECT l.fence, l.kind,
@@ -353,8 +360,8 @@ WITH seen AS MATERIALIZED (
 )
 SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;
 
--- $1 key, $2 owner, $3 token, $4 metadata or null. Waits for proofs of this hold; owner and
--- fence are tested on the version that is changed. Losing it in a crash loses metadata only.
+-- $1 key, $2 owner, $3 token, $4 metadata or null. Waits for proofs of this hold; owner and fence
+-- are tested on the version that is changed. A crash that loses this commit loses metadata only.
 -- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4::text
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
@@ -428,12 +435,13 @@ RETURNING 1, {durable};
 
 -- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.
 --
--- me, live: why the time the statement came in, see `me` of `try_acquire`. A hold that runs out
---           while this waits for a proof is moved nonetheless: nobody else can have been granted
---           the key while owner and fence are the same. A session row that is gone is no sign of
---           life here: its hold is not adopted.
--- locked:   evaluated again on the newest version where it waited for a change, so that of two
---           adopters the second finds the session of the first.
+-- me, live: `me` of `try_acquire` says why these compare with the time the statement came in. If
+--           the old session expires while the statement waits for a proof, the hold is moved
+--           nonetheless: nobody else can have been granted the key while owner and fence are the
+--           same. A session without a row does not count as alive here, and its hold is not
+--           adopted.
+-- locked:   tests the newest version after a wait for a change, so if two sessions adopt one hold,
+--           the second finds the session of the first.
 -- name: adopt
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $5 AND expires_at > statement_timestamp()
@@ -460,9 +468,9 @@ WITH me AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM me);
 
--- $1 the schema or ''. Asks for the things that would abort the caller's transaction if it tried
--- them. Finds the table as the move will, by the search_path of this connection or by its schema;
--- to_regclass() of a name in a schema that the user may not use is an error.
+-- $1 the schema or ''. Asks whether `move` would abort the caller's transaction. It finds the table
+-- as `move` does, by the search_path of this connection or by its schema. It does not call
+-- to_regclass(), which is an error for a name in a schema that the user may not use.
 -- name: enter
 SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'),
        c.oid IS NOT NULL,

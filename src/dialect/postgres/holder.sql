@@ -1,16 +1,16 @@
 -- Keys that several can hold, on PostgreSQL. The rules these statements follow: hold.sql.
 --
--- A grant reads the gate and the holders in one snapshot and then counts on the gate's fence, on
--- condition that the gate is still as it was read: any grant since has moved it on, and the whole
--- statement is asked again with a new snapshot. So no transaction is left open between two round
--- trips, in which a paused process would keep everybody out.
--- Order of locks: session rows and rows of the dead (both SKIP LOCKED), then the other holder rows,
--- then the gate. A statement that waits for a holder row has no gate. A query of WITH goes only as
--- far as it is asked, materialised or not: EXISTS takes its first row and leaves the others for
--- after the gate. So the query counts the rows that it must lock before.
--- The number of rows that each statement reads stands beside it, and does not depend on statistics
--- of the key with most holders: see {all} in words.sql, and waiter.sql. With {all} twice over a
--- list the planner expects one row of it, so that each is looked up.
+-- A grant reads the gate and the holders in one snapshot, and then raises the gate's fence if the
+-- gate is still as it was read. Each other grant since has raised the fence; then the caller sends
+-- the whole statement again, with a new snapshot. So no transaction stays open between two round
+-- trips, in which a paused process would keep everybody out. Order of locks: session rows and rows
+-- of the dead (both SKIP LOCKED), then the other holder rows, then the gate. A statement that waits
+-- for a holder row has no gate locked. PostgreSQL runs a query of WITH only as far as its rows are
+-- asked for, materialised or not: EXISTS would take the first row, and the others would be locked
+-- after the gate. So a statement counts the rows that it must lock before the gate. The number of
+-- rows that each statement reads stands beside it, and does not depend on the statistics of the key
+-- with most holders: see {all} in words.sql, and waiter.sql. If {all} stands twice around a list,
+-- the planner expects one row of it, and so looks up each row by its key.
 
 -- Tests holder h, with the end of its session as `until`; a missing session counts as alive.
 -- word: live
@@ -33,19 +33,19 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- way to, $10 token of the hold in place or null.
 --
 -- me:       as in hold.sql: the snapshot, against the time the statement came in.
--- present,
--- others:   the snapshot. A holder that looks dead here is not counted in `verdict`, which may only
--- refuse.
--- verdict:  a holder_status. 1 is a question so far.
--- dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
---           heartbeat or a proof in flight is skipped, and its session counts as alive in
---           `left_over`. The holder row comes first, so that nothing is written to the session row
---           of one whose proof is open: the two are locked in the order of their clauses.
--- own:      locked before the gate, because force_release has the rows first; waits for proofs of
---           the caller's own. Nothing where there is no row yet. `may` asks for it in any case.
--- taken:    counts on the state in `gate`. A newer version has another fence, kind or count: no
---           row. A waiter that queues changes none of these, so tickets are asked of the newest
---           version.
+-- present, others: read the snapshot. A holder that looks dead here is not counted in `verdict`,
+-- which may only refuse.
+-- verdict:  a holder_status. 1 only means that the later parts decide.
+-- dead:     the proof, only if `verdict` is 1: a refusal locks nothing. A row that a heartbeat or a
+--           proof in flight has locked is skipped, and its holder counts as alive in `left_over`.
+--           The two rows are locked in the order of their clauses, the holder row first, so that
+--           nothing is written to the session row of a holder whose proof is open.
+-- own:      locks the caller's row before the gate, because force_release locks holder rows first.
+--           It waits for proofs of the caller's own hold. If there is no row yet, it locks nothing.
+--           `may` reads it in any case, so that it always runs.
+-- taken:    needs the state of `gate`. If another grant has changed the row, the newest version has
+--           another fence, kind or count, and no row is changed. A waiter that queues changes none
+--           of these, so tickets are tested on the newest version.
 -- mark,
 -- made:     as in hold.sql.
 -- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
@@ -175,10 +175,10 @@ SELECT asked.number, h.mode, h.fence
 SELECT fence, {carried}
   FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
--- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
--- `release` of hold.sql; a later grant counts on another row, but its commit has flushed all before
--- it. A place at a barrier is durable: an owner that gave one up must not find itself passed after
--- a crash.
+-- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. `release` of hold.sql says why
+-- the commit is asynchronous; a later grant changes another row, but its commit flushes all commits
+-- before it. The release of a place at a barrier is durable: an owner that gave its place up must
+-- not find it passed after a crash.
 -- name: release
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING CASE
@@ -206,8 +206,8 @@ SELECT asked.number
      LIMIT 1) AS h
  WHERE coalesce(h.until > clock_timestamp(), true);
 
--- $1 key, $2 owner, $3 session, $4 node_info. Asynchronous: a wish that a crash forgets only keeps
--- its owner from being preferred.
+-- $1 key, $2 owner, $3 session, $4 node_info. The commit is asynchronous: if a crash loses the
+-- wish, its owner is only not preferred.
 -- name: announce
 INSERT INTO {prefix}holder AS h (lock_key, owner, session_id, mode, permits, fence, node_info,
                                  granted_at)
@@ -217,28 +217,30 @@ SELECT $1, $2, s.id, {waiting}, 0, 0, $4, clock_timestamp()
 ON CONFLICT (lock_key, owner) DO UPDATE SET mode = h.mode | {waiting}
 RETURNING {asynchronous};
 
--- $1 key, $2 owner. Two different rows at most, so the two cannot disturb each other.
+-- $1 key, $2 owner. An owner has one row for the key. If the row is only a wish, it is deleted; if
+-- it is a hold, only its mark of waiting is cleared.
 -- name: withdraw
 WITH wish AS (
     DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0
 )
 UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
--- $1 key, $2 owner, $3 token, $4 mode, $5 permits. Durable: others count on it.
+-- $1 key, $2 owner, $3 token, $4 mode, $5 permits. The commit is durable, since others may be
+-- granted what was given up.
 -- name: reduce
 UPDATE {prefix}holder SET mode = $4, permits = $5
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1, {durable};
 
--- $1 key, $2 kind, $3 capacity. A grant counts on the fence of the gate that it has read, and so
--- finds itself refused by this. Durable: others count on it.
+-- $1 key, $2 kind, $3 capacity. The new fence refuses grants that have read the gate before. The
+-- commit is durable, since later grants use the new capacity.
 -- name: resize
 UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = clock_timestamp()
  WHERE lock_key = $1 AND kind = $2
 RETURNING 1, {durable};
 
--- $1 key, $2 owner, $3 token. The holder row first, then the gate. Both or neither: an arrival has
--- the place of its participant.
+-- $1 key, $2 owner, $3 token. The holder row first, then the gate. Both rows change or neither: an
+-- arrival takes over the place of its participant.
 -- name: arrive
 WITH gone AS (
     DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 RETURNING 1
@@ -255,11 +257,11 @@ SELECT l.kind, l.capacity, l.arrived,
            + (SELECT count(*) FROM {holders_until} WHERE h.fence > 0 AND {live})
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key. Counts on the gate as `try_acquire` does: of several callers that find the phase complete
--- one moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
--- refuse, so that nothing is locked then. A caller that gives up does not touch the gate: the
--- places that are still there when they are locked decide, in the order of `force_release`. Reads:
--- 4 rows, and 5 for each holder.
+-- $1 key. Needs the gate unchanged, as `try_acquire` does: if several callers find the phase
+-- complete, one moves it on, and the others no longer find it complete. `complete` reads the
+-- snapshot and may only refuse; a refusal locks nothing. A participant that gives up does not
+-- change the gate, so the places that still exist when they are locked decide. They are locked in
+-- the order of `force_release`. Reads: 4 rows, and 5 for each holder.
 -- name: pass
 WITH gate AS MATERIALIZED (
     SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
@@ -344,9 +346,9 @@ SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
                            ORDER BY h.owner LIMIT 1))
  ORDER BY l.lock_key LIMIT $3;
 
--- $1 key. Locks the holder rows first, in one order, waiting for proofs; then the gate. Grants
--- between this snapshot and the gate's turn stay: they are younger than the wish to free the key.
--- Reads: 2 rows, and 5 for each holder.
+-- $1 key. Locks the holder rows first, in one order, waiting for proofs; then the gate. A grant
+-- that is made after this snapshot, and before the gate is locked, stays: it is younger than the
+-- request to free the key. Reads: 2 rows, and 5 for each holder.
 -- name: force_release
 WITH locked AS MATERIALIZED (
     SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.granted_at

@@ -1,28 +1,29 @@
 -- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_store.hpp.
 --
--- Rows meet lists by hashing: the planner makes no join of `(… IN (…)) IS TRUE`, which for a list
--- that it takes for a short one would compare each row with each element.
+-- Rows are compared with lists by hashing: the planner makes no join of `(… IN (…)) IS TRUE`. A
+-- join would compare each row with each element of a list that the planner believes to be short.
 -- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a
 -- list whose length the planner cannot know may become one that reads the table. Rows are picked
--- and locked in a materialised part: in a subquery that is run again a LIMIT may be passed. Each
--- ORDER BY is that of an index, and the planner does not know its LIMIT: then it walks that index.
--- If it knew the LIMIT, it would read all rows and sort them where it believes that they are few;
--- and the number of jobs changes faster than its statistics. The planner leaves columns of an ORDER
--- BY away that are equal to something: by the id alone it would walk the primary key, past all
--- other jobs. So a range gives the ordering key, or the due time: only one index has that order.
--- Rows that are found by id, or by ordering key, are tested for `state + 0`, of which there are no
--- statistics. Where statistics say that few rows are of a state, as they do where they are from
--- before there were any, the planner would read all of job_order or of the key to find those.
+-- and locked in a materialised part: a subquery may run again, and then answers with more rows than
+-- its LIMIT. Each ORDER BY is that of an index, and the planner does not know the LIMIT behind it,
+-- so it walks that index. If it knew the LIMIT, it would read and sort all rows when it believes
+-- that they are few; and the number of jobs changes faster than the statistics. The planner drops a
+-- column from an ORDER BY if the column is compared by equality. By the id alone it would walk the
+-- primary key, past all other jobs. So a range of one value stands for the ordering key, or for the
+-- due time, and only one index has that order. Rows that are found by id, or by ordering key, are
+-- tested for `state + 0`, for which there are no statistics. If statistics say that few rows have a
+-- state, as they do if they are older than such rows, the planner would read all of job_order, or
+-- all rows of the key, to find those.
 
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit
 
--- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
--- end of their type stay there: the sum would fail, and with it each claim of the queue. The
--- history refuses an instant that is not finite, and with it the end of the job.
+-- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
+-- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
+-- An infinite instant is replaced: the history would refuse it, and so the end of the job.
 -- word: take
 state = 3, token = least(j.token, 9223372036854775806) + 1,
        attempts = least(j.attempts, 2147483646) + 1, rescues = least(j.rescues, 2147483646),
@@ -39,12 +40,13 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time
 -- limits or -1, $15 rescues. Default values are stored as null.
 --
--- asked: ids are drawn behind the sort, so they grow with the numbers.
--- A job is blocked if others of its key stand before it, in this snapshot or in this list. Jobs
--- of the list do not count that are not due, nor those with a unique key: they may be refused, and
--- then nobody would free the jobs behind them. A claim blocks a job that is available too early.
--- If a unique key is taken already nothing is inserted, and the caller looks for its job.
--- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
+-- asked: the sort comes before the ids are drawn, so they grow with the numbers.
+-- A job is blocked if others of its key stand before it, in this snapshot or in this list. Two
+-- sorts of jobs of the list do not count: those that are not due, and those with a unique key,
+-- which may be refused; then nobody would free the jobs behind them. If a job is thus available too
+-- early, a claim blocks it. If a unique key is taken already nothing is inserted, and the caller
+-- looks for its job. Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for
+-- each, else none.
 -- name: insert
 WITH asked AS MATERIALIZED (
     SELECT number, kind, payload, priority, ordering_key, unique_key, unique_until, attempts_max,
@@ -223,20 +225,21 @@ SELECT NULL, NULL, NULL, c.* FROM claimed c
 -- priority and the id behind which the claim begins to look, unless a job of a smaller priority is
 -- there; -32768 and 0: it looks at all.
 --
--- how:     the snapshot. If the queue has limits, or a job has a key, this claims nothing, but a
---          claim in turn does: here jobs behind one that has a key would go before it.
--- picked:  the first rows of job_order, in its order, around rows that others have locked.
--- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
--- One row of the answer has no job, but the state of the queue and the session. The others are in
--- no order: the caller sorts them.
--- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
+-- how:     reads the snapshot. If the queue has limits, or a job has a key, this statement claims
+--          nothing, and the caller makes a claim in turn: here jobs behind a job with a key would
+--          be claimed before it.
+-- picked:  takes the first rows of job_order, in its order, and skips rows that others have locked.
+-- claimed: tests `state` again if the row has changed since the snapshot, so that no job is claimed
+--          twice.
+-- One row of the answer has no job, but the state of the queue and the session. The other rows are
+-- in no order, and the caller sorts them. Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
 WITH {picked}, {claimed}
 {answer};
 
--- As `claim`, for some kinds. Each kind gives its first jobs, as many as are wanted, whatever
--- stands before them; with several kinds more rows are locked than claimed, until this commits.
--- The range begins with the kind, so that only job_kind has this order.
+-- As `claim`, for some kinds. The statement locks the first jobs of each kind, as many as are
+-- wanted, whatever other jobs stand before them. With several kinds it locks more rows than it
+-- claims, until it commits. The range begins with the kind, so that only job_kind has this order.
 -- name: claim_of_kinds
 WITH {picked_of_kinds}, {claimed}
 {answer};
@@ -251,14 +254,14 @@ SELECT turn FROM {prefix}queue WHERE name = $1;
 
 -- The parameters of `claim`, and $7 the turn that was read before. For queues with limits or keys.
 --
--- mine:    locks the row of the queue until this commits, where no claim in turn was made since $7
---          was read: then this snapshot, which came after, has all earlier claims. A claim that
---          waited here for another finds a later turn.
--- running: the running jobs of the queue, also of dead sessions: those are rescued, not passed by.
--- window:  the first rows of job_order; those that may start by their key are claimed, the others
---          blocked, so that they are in no claim's way from then on.
--- A job may start where fewer of its key than may run at a time run, or stand before it.
--- Reads: what runs in the queue, and some rows for each of the window.
+-- mine:    locks the row of the queue until the commit, if no claim in turn was made since $7 was
+--          read. This snapshot was taken after that read, so it has all earlier claims. A claim
+--          that has waited here for another one finds a later turn, and claims nothing.
+-- running: the running jobs of the queue. Those of dead sessions count until they are rescued.
+-- window:  the first rows of job_order. Jobs that may start by their key are claimed. The others
+--          are blocked, so that later claims do not read them.
+-- A job may start if the jobs of its key that run or stand before it are fewer than may run at a
+-- time. Reads: what runs in the queue, and some rows for each of the window.
 -- word: my_turn
 live AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM {prefix}session s
@@ -359,7 +362,7 @@ WITH {my_turn}, {seen}, {in_turn};
 WITH {my_turn}, {seen_of_kinds}, {in_turn};
 
 -- $1 session; lists: $2 ids, $3 tokens. Completes jobs without a result, an ordering key or a
--- history: their rows go. Waits for locks on the rows. Reads: 1 row for each.
+-- history: deletes their rows. Waits for locks on the rows. Reads: 1 row for each.
 -- name: complete
 DELETE FROM {prefix}job AS j
  WHERE j.id = ANY ($2::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $1
@@ -369,7 +372,7 @@ DELETE FROM {prefix}job AS j
 RETURNING j.id, {durable};
 
 -- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11
--- their number. The row without a job also says which jobs have ended, where those are not all.
+-- their number. The row without a job also says which jobs have ended, if not all have.
 -- word: ended
 ended AS (
     DELETE FROM {prefix}job AS j
@@ -400,14 +403,15 @@ WITH {ended}, {picked_of_kinds}, {claimed}
 
 -- ---- ends of running jobs
 
--- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 words, $7 the microseconds that a
--- row is kept that ends by this step, or -1, $8 the same where the job is cancelled.
+-- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 texts, $7 the microseconds that the
+-- row of a job that ends by this step is kept, or -1, $8 the same if the job is cancelled.
 --
 -- mine: waits for locks on the rows, and tests their newest versions.
--- gone: the jobs that end. A job that was to be cancelled ends so, unless it has completed.
--- back: the jobs that are tried again, or go on later. An attempt counts only where it failed.
--- next: for each ordering key as many of the first blocked jobs as are not in their way any more;
---       `unblock` finds those that it misses, since they were blocked after this snapshot.
+-- gone: the jobs that end. A job with a request to cancel it ends as cancelled, unless it has
+--       completed.
+-- back: the jobs that are tried again, or go on later. An attempt counts only if it failed.
+-- next: for each ordering key as many of the first blocked jobs as jobs of this list have left
+--       their place. `unblock` finds a job that was blocked after this snapshot.
 -- Indexes: job_pkey, job_ordering. Reads: 3 rows for each.
 -- name: finish
 WITH mine AS MATERIALIZED (

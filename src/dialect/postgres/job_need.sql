@@ -1,11 +1,12 @@
 -- Jobs that wait for others, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
 --
--- Each row is looked for by a range of one value, in the order of the index that is meant: see the
--- head of job.sql. Where most rows are of one job, as where 100,000 wait for it, the planner
--- believes that any order soon meets a row of this job, and reads all rows where there is none.
+-- A range of one value finds each row, in the order of one index: see the head of job.sql. If most
+-- rows are of one job, as when 100,000 jobs wait for it, the planner believes that any order soon
+-- meets a row of that job. It then reads all rows if there is none.
 
--- True if job row j waits. job_due does not have this expression: see the head of job.sql.
+-- True if job row j waits. No index has this expression, so that no statement walks job_due for it:
+-- see the head of job.sql.
 -- word: is_waiting
 coalesce(j.due_at, 'epoch') = {never}
 
@@ -15,9 +16,9 @@ INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
 -- $1 list of ids of jobs, $2 how many. One snapshot: the needs for those of them that have ended,
 -- and what became of each, null if nothing is kept of it. Each id is looked for by a subquery of
--- one value, which only its primary key serves.
--- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
--- that waits for one that has ended; of those that wait for one that has not, none.
+-- one value, which only its primary key serves. Indexes: job_pkey, job_need_needs,
+-- job_history_pkey. Reads: 1 row for each id, and 2 for each job that waits for an ended one; none
+-- for jobs that wait for one that has not ended.
 -- name: over
 WITH ended AS MATERIALIZED (
     SELECT a.id FROM unnest($1::text::bigint[]) AS a (id)
@@ -43,9 +44,9 @@ SELECT n.job_id, n.needs_id, n.wants,
          ORDER BY needs_id, job_id LIMIT (SELECT $3::bigint)) n
  ORDER BY n.needs_id, n.job_id;
 
--- Lists: $1 waiting jobs, $2 needed jobs. Deletes these rows, and no others, which may have come
--- since: each by the primary key; rows of this table are never changed, and stay where they are.
--- Reads: 1 row for each.
+-- Lists: $1 waiting jobs, $2 needed jobs. Deletes these rows alone, since others may have come, and
+-- finds each by the primary key. No statement changes a row of this table, so a row keeps its place
+-- (ctid). Reads: 1 row for each.
 -- name: forget
 DELETE FROM {prefix}job_need
  WHERE ctid = ANY (ARRAY(

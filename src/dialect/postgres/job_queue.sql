@@ -1,7 +1,8 @@
 -- The upkeep of queues, and managing jobs, on PostgreSQL. The rules of hold.sql and job.sql; the
 -- contract: src/store/job_queue_store.hpp.
 
--- The time when job row j was enqueued: the check for finite instants may have been dropped.
+-- The time when job row j was enqueued, within bounds, since the check for finite instants may have
+-- been dropped.
 -- word: enqueued_at
 least(greatest(j.enqueued_at, 'epoch'), {never})
 
@@ -20,7 +21,8 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.ordering_key, p.id
              LIMIT {per_key}) AS first WHERE first.id < j.id)
 
--- The microseconds until job row j is due. A due time written by hand may be infinite: never.
+-- The microseconds until job row j is due. A due time that was written by hand may be infinite:
+-- then the job is never due.
 -- word: due_in
 CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
             least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint
@@ -32,8 +34,8 @@ q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q
        q.keep_discarded, q.keep_cancelled
 
 -- The first table that a worker reads and that may hide rows from this user; the user, and the
--- remedy. A policy for all commands that is true shows all rows, where no other restricts it.
--- Reads: no row of ours.
+-- remedy. A policy for all commands whose condition is true shows all rows, if no other policy
+-- restricts it. Reads: no row of ours.
 -- name: hidden_table
 SELECT t.name, current_user::text,
        'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '
@@ -78,9 +80,9 @@ SELECT a.number,
   LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;
 
--- $1 queue, $2 how many. The clock is read by a subquery: by itself it may change from row to row,
--- and then bounds no index. A job that waits for an earlier one of its key is blocked. Indexes:
--- job_due, job_ordering. Reads: some rows for each.
+-- $1 queue, $2 how many. A subquery reads the clock: a bare call may change from row to row, so it
+-- cannot bound a range of an index. A job that waits for an earlier one of its key is blocked.
+-- Indexes: job_due, job_ordering. Reads: some rows for each.
 -- name: promote
 WITH due AS MATERIALIZED (
     SELECT j.id
@@ -106,13 +108,13 @@ RETURNING q.name;
 -- $1 queue, $2 how many, $3 the microseconds that a discarded job is kept, or -1, $4 the same for
 -- cancelled ones.
 --
--- seen: one snapshot: the running jobs whose session is expired or missing. Each session is read
---       by a subquery of one value, which only its primary key serves: a join would read all
---       sessions. OFFSET: it is read once. Reads: what runs, and a session for each.
--- dead: the proof for sessions that are there; a row that a heartbeat in flight has is skipped.
--- lost: steps around jobs that a worker is ending, and tests token and session as they were seen;
---       the limit counts only jobs that nobody has locked, and ends the walk.
--- A job that was to be cancelled is.
+-- seen: one snapshot: the running jobs whose session is expired or missing. Each session is read by
+--       a subquery of one value, which only its primary key serves: a join would read all sessions.
+--       OFFSET makes the planner read it once. Reads: what runs, and a session for each.
+-- dead: the proof for sessions with a row. A row that a heartbeat in flight has locked is skipped.
+-- lost: skips jobs that a worker is ending, and tests that token and session are those that were
+--       seen. The limit counts only jobs that nobody has locked.
+-- A job with a request to cancel it ends as cancelled.
 -- name: rescue
 WITH seen AS MATERIALIZED (
     SELECT r.id, r.token, r.session_id, r.expires_at IS NULL AS is_removed
@@ -182,9 +184,10 @@ SELECT (SELECT count(*) FROM lost WHERE to_state = 2),
        (SELECT count(*) FROM lost WHERE to_state = 7);
 
 -- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Frees the blocked
--- ones among the first jobs of each key, as many as may run at a time. Nothing is looked at where
--- nothing is blocked. Answers with the last of so many keys, or null, and how many were freed.
--- Indexes: job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
+-- jobs among the first jobs of each key, of which it looks at as many as may run at a time. If no
+-- job is blocked, it looks at nothing. The answer is the last key if there were $2 keys, else null,
+-- and how many jobs were freed. Indexes: job_order, job_ordering. Reads: some rows for each key,
+-- and what is not due before them.
 -- name: unblock
 WITH RECURSIVE keys AS (
     SELECT 1::bigint AS number,
@@ -248,8 +251,8 @@ DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
 
 -- ---- managing
 
--- $1 id, $2 the microseconds that the job is kept, or -1. A claim may come between the two changes:
--- then neither is made, and the caller asks again. Reads: some rows.
+-- $1 id, $2 the microseconds that the job is kept, or -1. If a claim comes between the two changes,
+-- neither is made and the caller sends the statement again. Reads: some rows.
 -- name: cancel
 WITH gone AS (
     DELETE FROM {prefix}job AS j WHERE j.id = $1 AND j.state <> 3
@@ -339,8 +342,8 @@ SELECT * FROM (
 -- name: find_queue
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
--- $1 name, $2 to $8 the limits, times in microseconds. The new turn refuses claims that go by the
--- former limits at this moment. Starts that were paid for at another rate count no more.
+-- $1 name, $2 to $8 the limits, times in microseconds. The new turn refuses claims under way that
+-- use the former limits. If the rate changes, past starts no longer count.
 -- name: set_limits
 INSERT INTO {prefix}queue AS q
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -353,7 +356,7 @@ ON CONFLICT (name) DO UPDATE
        keep_completed = $6, keep_discarded = $7, keep_cancelled = $8, turn = q.turn + 1
 RETURNING {durable};
 
--- $1 name, $2 whether.
+-- $1 name, $2 whether the queue is paused.
 -- name: set_paused
 INSERT INTO {prefix}queue AS q (name, is_paused) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET is_paused = $2, turn = q.turn + 1

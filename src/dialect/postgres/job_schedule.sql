@@ -25,7 +25,7 @@ SELECT next_at - {microseconds} FROM {prefix}job_schedule
  WHERE queue = $1 AND is_paused = 0 AND next_at > (SELECT {microseconds})
  ORDER BY queue, is_paused, next_at LIMIT 1;
 
--- $1 name, $2 version. Steps around a locked row: other schedules are due, too. Reads: 1 row.
+-- $1 name, $2 version. Skips a locked row, since other schedules are due, too. Reads: 1 row.
 -- name: lock_unlocked
 SELECT 1 FROM {prefix}job_schedule WHERE name = $1 AND version = $2 FOR NO KEY UPDATE SKIP LOCKED;
 

@@ -1,24 +1,24 @@
 -- Several keys at once on PostgreSQL. The rules of hold.sql, and one more:
--- 4. Lock rows that may be waited for are locked in the order of their keys, by a locking read of
---    its own whose sort is below the lock. A statement that holds some of them waits only for
---    greater ones, so that no two of these can wait for each other in a circle.
+-- 4. A statement that may wait for several lock rows locks them in the order of their keys, by a
+--    separate locking read that sorts before it locks. A statement that holds some of them waits
+--    only for greater keys, so no two of these statements can wait for each other in a circle.
 --
--- A statement of its own makes the rows of keys never seen first, free: a statement cannot undo its
--- own inserts when another key turns out to be busy.
+-- `add_keys` first makes free rows for keys never seen. It is a separate statement, since a
+-- statement cannot undo its own inserts when another key turns out to be busy.
 
 -- {keys}: a list of rows (number, key); {list}: the keys alone; {size}: how many. $1 owner,
 -- $2 session, $3 node_info, $4 term in microseconds or null, the keys from $5 on.
 --
 -- me, dead, passed: as in `try_acquire` of hold.sql.
 -- seen:   the snapshot: the known keys, their kinds, and their holders.
--- go:     one row where every key is known, a mutex, and free or held by somebody who looks dead;
---         nothing below locks or writes without it. The proofs come later.
+-- go:     one row if every key is known, is a mutex, and is free or has a holder that looks dead.
+--         Without that row nothing below locks or writes. The proofs come later.
 -- free:   locks the free ones in order. Waits only for somebody who is taking or reaping the same
 --         free row at this moment, and then tests the newest version.
--- dead, passed: only once `free` has all that looked free, so that nothing waits while it holds a
---         session row; locked rows are skipped.
--- taken:  all or nothing: the rows are locked by now, so that none can change any more. The fence
---         is counted on the version that is changed.
+-- dead, passed: run only once `free` has all keys that looked free, so that nothing waits while it
+--         holds a session row. They skip locked rows.
+-- taken:  takes all keys or none: the rows are locked by now, so none can change any more. The
+--         fence is counted on the version that is changed.
 -- name: try_acquire_all
 WITH asked (number, lock_key) AS MATERIALIZED (
     VALUES {keys}
@@ -84,7 +84,7 @@ SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
 
 -- {keys}: the keys from $1 on. Adds free rows for keys never seen, in order, above the mark; see
 -- `mark` and `made` of `try_acquire` in hold.sql. If another session makes the same row at this
--- moment this waits for its commit, and makes nothing.
+-- moment, the statement waits for that commit and does not make the row.
 -- name: add_keys
 WITH asked (number, lock_key) AS MATERIALIZED (
     VALUES {keys}

@@ -1,7 +1,8 @@
--- PostgreSQL: the transactions that keep a row locked. Only people ask: it may take its time.
+-- PostgreSQL: the transactions that keep a row locked. Only people ask for them, so these
+-- statements may be slow.
 
--- $1 the first key, $2 the first after all of them, $3 limit. Keys whose holds are over, and that
--- nobody has taken or cleaned up.
+-- $1 the first key, $2 the first after all of them, $3 limit. Lists the keys whose hold is over,
+-- and that nobody has taken or cleaned up since.
 -- name: list_passed
 SELECT l.lock_key
   FROM {prefix}lock l
@@ -12,8 +13,8 @@ SELECT l.lock_key
  LIMIT $3;
 
 -- $1 key. Asks whether a row that a taker would lock is locked: the row of the key, or one of its
--- holders. It locks the unlocked ones for an instant, since PostgreSQL can be asked in no other
--- way, and waits for no row, nor for a standby. Needs the right to UPDATE.
+-- holders. It locks the unlocked ones for an instant, since PostgreSQL has no other way to tell. It
+-- waits for no row, nor for a standby. Needs the right to UPDATE.
 -- name: is_locked
 WITH lock_rows AS MATERIALIZED (
     SELECT FROM {prefix}lock WHERE lock_key = $1 FOR NO KEY UPDATE SKIP LOCKED
@@ -29,13 +30,14 @@ SELECT (SELECT count(*) FROM {prefix}lock WHERE lock_key = $1)
 -- $1 key. Plain reads, none of which waits.
 --
 -- marked:  xmax is the last transaction that locked or changed the row, or the number of a list of
---          several that did; no column says which of both it is.
--- lockers: so it is taken for either, for a list only where there can be one of this number: the
---          function fails on any other. Transactions that have ended have no lock of their own
---          number any more, which every open one has that has locked a row; so have prepared ones,
---          and those have no process.
--- all_of_them: the rest are for a lock by a savepoint that was released since: its number has no
---          lock of its own then. Its transaction had a number before, and is not told.
+--          several that did; no column says which of the two it is.
+-- lockers: takes xmax for both: for a transaction, and for a list if a list of that number can
+--          exist, since the function fails on any other number. `open_ones` then leaves the open
+--          transactions: each that has locked a row, a prepared one too, has a lock on its own
+--          number until it ends. A prepared transaction has no process.
+-- all_of_them: if `named` is empty, a savepoint that was released since may have locked the row,
+--          and no lock on its number is left. Its transaction had a number before it, but nothing
+--          says which. So this part takes each transaction that is as old as the mark or older.
 -- The columns after the seventh: the name of a prepared transaction; whether the user may not see
 -- the activity of another; whether it is committed here and only waits for its standby; its last
 -- statement.

@@ -24,11 +24,10 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
 --
 -- Every condition is on the record itself, so that it is tested again on the newest version where
 -- this waited for another claim or for an end that is being committed.
--- made: somebody whose lease is gone may insert the same name at this moment: then nothing is made
---       here, and looking again finds a record with a lower token.
--- The count of rows that are ours already is that of the snapshot: an earlier attempt, committed
--- and carried.
--- Reads: 4 rows.
+-- made: a process whose lease is gone may insert the same name at this moment. Then nothing is made
+--       here, and the next look finds a record with a lower token.
+-- The count of rows that are ours already is that of the snapshot: such a row is of an earlier
+-- attempt that has been committed, and the answer is {carried}. Reads: 4 rows.
 -- name: claim
 WITH changed AS (
     UPDATE {prefix}run AS r
@@ -52,8 +51,9 @@ SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)
             FROM (SELECT {carried} FROM {prefix}run r
                    WHERE r.name = $1 AND r.token = $2 AND r.owner = $3) AS ours);
 
--- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message. Commits as the
--- database is set to: in the caller's transaction that is the caller's choice. Reads: 1 row.
+-- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message. The statement commits
+-- as the database is set to: if it runs in the caller's transaction, the caller chooses. Reads: 1
+-- row.
 -- name: finish
 UPDATE {prefix}run
    SET finished_at = clock_timestamp(), state = $4, exit_status = $5, message = $6
@@ -77,10 +77,10 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
 -- name: forget
 DELETE FROM {prefix}run WHERE name = $1;
 
--- $1 resource, $2 token. Waits for a writer of the row; at READ COMMITTED the condition is then
--- tested on the newest version, above it the wait ends with 40001. The row stays locked until the
--- caller's transaction ends, also where it is refused: that transaction rolls back anyway. Reads: 1
--- row, as the other.
+-- $1 resource, $2 token. Waits for a writer of the row. At READ COMMITTED the condition is then
+-- tested on the newest version; at a higher isolation level the wait ends with 40001. The row stays
+-- locked until the caller's transaction ends, also where it is refused: that transaction rolls back
+-- anyway. Reads: 1 row, as the other.
 -- name: admit
 INSERT INTO {prefix}fence_guard AS g (resource, fence) VALUES ($1, $2)
 ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE g.fence <= excluded.fence

@@ -1,13 +1,15 @@
 -- The tables themselves on PostgreSQL: DDL is transactional, so a migration is whole or not at all.
 
--- $1 the prefix. Held until the transaction ends, so it works behind a pooler too. By the prefix
--- alone: an unnamed schema may be the same as a named one, and excluding too many is harmless.
+-- $1 the prefix. The lock is held until the transaction ends, so it works behind a pooler too. The
+-- prefix alone names the lock: an unnamed schema may be the same as a named one, and to exclude too
+-- many migrations is harmless.
 -- name: lock
 SELECT pg_advisory_xact_lock(hashtextextended('leasehold migrations of ' || lower($1::text), 0));
 
 -- $1 a table as statements name it. Asks without failing: an error would end the transaction.
--- to_regclass() alone answers from a cache, which is not told within a transaction of a table that
--- was dropped during the wait for the lock; a statement that reads a table brings it up to date.
+-- to_regclass() alone answers from a cache. Within a transaction the cache may still have a table
+-- that was dropped during the wait for the lock, until a statement that reads a table brings it up
+-- to date.
 -- name: table_exists
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text));
 
@@ -75,24 +77,24 @@ GRANT USAGE ON SCHEMA "{schema}" TO {user};
 
 -- The clean-up. The rules these statements follow: hold.sql.
 --
--- Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, since a plan
--- that does not know the number reads and sorts the whole table. A subquery of one value asks for
--- the session of a row, and only the primary key serves that: a join of so many rows would read all
--- sessions. Cost: {rows} rows, and as many sessions at most.
+-- Looks: the place is $1, and $2 if the key has two columns. {rows} is a literal, since a plan that
+-- does not know the number reads and sorts the whole table. A subquery of one value finds the
+-- session of a row, and only the primary key serves that; a join of so many rows would read all
+-- sessions. Reads: {rows} rows, and as many sessions at most.
 --
 -- Clears: the list has at most 256 rows; each has a number, its key and the rest of its key as
 -- bytes or as a number. A LATERAL query finds the row to lock for each by primary key, and cannot
--- become a join that reads a table. Locks are taken in materialised queries, each once; the rows
--- are changed by their place, since they stay there while they are locked: a join with so few is a
--- scan as soon as it looks cheaper. The changes are committed asynchronously: losing one loses
--- nothing.
+-- become a join that reads a table. Materialised queries lock each row once. The rows are then
+-- changed by their place (ctid), which stays the same while they are locked: the planner makes a
+-- join with so few rows a scan as soon as that looks cheaper. The commits are asynchronous, since a
+-- lost change is made again.
 
 -- name: progress
 SELECT task, turn, (extract(epoch FROM clock_timestamp() - turned_at) * 1000000)::bigint,
        unfinished, place, passes
   FROM {prefix}upkeep;
 
--- $1 task, $2 turn, $3 every. Skips a row that somebody has locked: it is being turned. At the
+-- $1 task, $2 turn, $3 every. Skips a locked row, since another session is taking that turn. At the
 -- beginning of a pass the turn's owner has not looked at any row yet.
 -- name: take_turn
 WITH free AS MATERIALIZED (
@@ -127,7 +129,8 @@ RETURNING {asynchronous};
 -- whether somebody may wait for it, and the end of its session in microseconds. $1 and $2: the
 -- place; $4: retention.
 --
--- ends_at: when the row's hold is over, if it is ever over: null with an owner is an orphan.
+-- ends_at: when the row's hold is over. If it is null and the row has an owner, the hold is an
+--          orphan.
 -- name: look_at_locks
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
@@ -172,9 +175,10 @@ SELECT w.id, NULL, (w.expires_at <= swept.until)::integer, 0, NULL
          LIMIT {rows}) AS w
  ORDER BY w.id;
 
--- Looks at lock row l. A gate with holders stays: a snapshot that lacks one of them is older than
--- its grant, which has made the gate too young. The order is that of the holders' primary key:
--- without it, few keys with many holders each would be looked for among all of them.
+-- Looks at lock row l. A gate with holders stays: if a snapshot lacks a holder, it is older than
+-- that holder's grant, and the grant has made the gate too young to be idle. The order is that of
+-- the holders' primary key: without it, the planner would read all holders if few keys have many
+-- holders each.
 -- name: look_at_idle
 SELECT l.lock_key, NULL, (CASE WHEN l.owner IS NULL THEN l.owner IS NULL AND l.last_ticket = 0
     AND l.changed_at <= clock_timestamp() - $4::bigint * interval '1 microsecond'
@@ -183,9 +187,10 @@ SELECT l.lock_key, NULL, (CASE WHEN l.owner IS NULL THEN l.owner IS NULL AND l.l
   FROM {prefix}lock l WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT {rows};
 
 -- dead, passed: the proofs of `try_acquire`.
--- orphaned:     one snapshot that has the hold and not its session is proof for that very hold.
--- abandoned:    locks it only if it still is that hold. Re-evaluated on a newer hold, "no session"
---               would be read in the old snapshot and take a younger session for a gone one.
+-- orphaned:     a snapshot with the hold and without its session is proof for that very hold.
+-- abandoned:    locks the row only if it still has that hold. On a newer hold, "no session" would
+--               be tested in the old snapshot, and a session younger than the snapshot would count
+--               as gone.
 -- The UPDATE waits for nobody: all its rows are locked.
 -- name: free_locks
 WITH asked (number, lock_key, rest, amount) AS ({asked}
@@ -252,8 +257,8 @@ DELETE FROM {prefix}{table} AS h
  WHERE h.ctid = ANY (ARRAY(SELECT ctid FROM found))
 RETURNING 0, {asynchronous};
 
--- The retention is in the list. No grant can be under way for a session that expired so long ago,
--- but in a transaction as old: such a grant becomes an orphan.
+-- The retention is in the list. For a session that expired so long ago a grant can be under way
+-- only in a transaction that is as old. Such a grant becomes an orphan.
 -- name: remove_sessions
 WITH asked (number, lock_key, rest, amount) AS ({asked}
 ), old AS MATERIALIZED (
@@ -275,12 +280,12 @@ l.owner IS NULL AND l.last_ticket = 0
     AND (SELECT h.lock_key FROM {prefix}holder h WHERE h.lock_key = l.lock_key
          ORDER BY h.lock_key, h.owner LIMIT 1) IS NULL
 
--- mark:   locked only where there is something to remove. Waits for inserts of new keys that are
---         under way, and for another reaper, holding nothing meanwhile.
--- idle:   asks for the mark in each of its queries, so that no row is locked, let alone deleted,
---         before the mark is.
--- raised: the newest version of the mark, which is ours; by the rows that are locked, which are all
---         that are deleted or more.
+-- mark:   locks the mark only if there is something to remove. It waits for inserts of new keys
+--         that are under way, and for another reaper, while it holds no other lock.
+-- idle:   reads `mark` in each of its queries, so that no row is locked or deleted before the mark
+--         is locked.
+-- raised: raises the newest version of the mark, which is locked, to the highest fence among the
+--         locked rows. Those include all rows that are deleted.
 -- name: remove_idle
 WITH asked (number, lock_key, rest, amount) AS ({asked}
 ), mark AS MATERIALIZED (

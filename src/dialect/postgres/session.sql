@@ -1,7 +1,8 @@
 -- Sessions on PostgreSQL. The rules these statements follow: hold.sql.
 
--- synchronous_commit is not asked for: each statement that needs a durable commit sees to it.
--- transaction_isolation is that of this very statement, so it shows what the driver really does.
+-- The statement does not read synchronous_commit, since each statement that needs a durable commit
+-- makes it so. transaction_isolation is that of this very statement, so it shows what the driver
+-- really does.
 -- name: environment
 SELECT pg_is_in_recovery(),
        current_setting('transaction_read_only'),
@@ -20,7 +21,7 @@ SELECT {unwaited},
 SELECT {unwaited};
 
 -- $1 the name of the timeline's row, $2 a random number. Waits for the disk, and for no standby: a
--- standby that is promoted begins a timeline of its own. A second one waits for the first, and
+-- standby that is promoted begins a timeline of its own. A second call waits for the first one, and
 -- changes nothing.
 -- name: begin_branch
 INSERT INTO {prefix}fence_guard (resource, fence) VALUES ($1, $2)
@@ -28,8 +29,8 @@ ON CONFLICT (resource) DO NOTHING
 RETURNING set_config('synchronous_commit', 'local', true);
 
 -- $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
--- way, and then finds its row; the clock is read again after the wait. A first one that comes after
--- its session has ended revives nothing.
+-- way, and then finds its row; the clock is read again after the wait. If a first start arrives
+-- after its session has ended, it revives nothing.
 -- name: start
 INSERT INTO {prefix}session AS s (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES ($1, $2, clock_timestamp(), clock_timestamp(),
@@ -46,8 +47,8 @@ RETURNING {durable};
 --        for a session that is taking or reaping it at this moment, then looks at its new version;
 --        the fence is counted on the version that is changed. No session is asked for: this
 --        statement begins the one whose grant it is, or fails.
--- begun: not without the grant. A row of this id is an error, which takes the grant back; the clock
---        is read after the wait.
+-- begun: makes the session only with the grant. If a row of this id exists, the error takes the
+--        grant back. The clock is read after the wait.
 -- Indexes: lock_pkey, session_pkey. Reads: 1 row.
 -- name: start_with_grant
 WITH taken AS (
@@ -66,8 +67,9 @@ WITH taken AS (
 )
 SELECT fence FROM taken;
 
--- A server is another one after each start. Its timeline adds nothing: a server promoted to another
--- one was started at another time, and not every user may call its functions everywhere.
+-- Each start of a server is another incarnation. The timeline would add nothing: a server that was
+-- promoted was started at another time. Nor may every user call the functions that tell the
+-- timeline.
 -- word: incarnation
 to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)
 
@@ -75,8 +77,9 @@ to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)
 --
 -- mine:    waits for a session that has the row (a taker that proves it dead, a forced release),
 --          then tests its newest version; without a match nothing is locked or written.
--- reached: reads the clock after that wait. An UPDATE alone would not: behind a mere lock it goes
---          on with the values from before the wait (rule 2), and would revive the dead.
+-- reached: reads the clock after that wait. An UPDATE alone would not: after a wait for a mere lock
+--          it goes on with the values from before the wait (rule 2), and would revive a dead
+--          session.
 -- Indexes: session_pkey. A HOT update, since no index has the changed columns.
 -- name: heartbeat
 WITH mine AS MATERIALIZED (
@@ -117,20 +120,22 @@ RETURNING {durable};
 SELECT notices, {incarnation}
   FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp();
 
--- $1 id. A session that expired by itself keeps its instant, for readers of the list.
+-- $1 id. A session that expired by itself keeps the time of its expiry, which the list of sessions
+-- shows.
 -- name: end
 UPDATE {prefix}session SET expires_at = clock_timestamp()
  WHERE id = $1 AND expires_at > clock_timestamp();
 
 -- $1 id, $2 keys, $3 owners, $4 tickets: the same number of each.
 --
--- kept:    one snapshot. It has the holds left by a release that this server has forgotten, and
---          nothing comes after it: no request of this session is under way, and a waiter that could
---          be handed a key is found as a waiter.
--- removed: the row of a live session; the reaper removes the other one, and frees its holds first.
---          Each of the two waits for a session that has the row (a taker, a forced release).
--- Indexes: session_pkey, and the primary keys of the others, once per entry: each is asked for in a
--- LATERAL query, which cannot become a join that reads a table. Reads: 3 rows for each, and 2.
+-- kept:    reads one snapshot. It finds a hold whose release this server has lost. Nothing is
+--          granted to the session after the snapshot: no request of it is under way, and `kept`
+--          finds each waiter that could be handed a key.
+-- removed: deletes the row of a live session that has nothing left. The reaper removes the row of
+--          any other session, and frees its holds first. This part and the update below wait for a
+--          session that has the row locked (a taker, a forced release).
+-- Indexes: session_pkey, and the primary keys of the other tables, once per entry: a LATERAL query
+-- looks for each, and cannot become a join that reads a table. Reads: 3 rows for each entry, and 2.
 -- name: remove
 WITH last_had AS MATERIALIZED (
     SELECT a.lock_key, a.owner, a.ticket
@@ -160,10 +165,10 @@ UPDATE {prefix}session AS s
 
 -- $1 key, $2 owner, $3 token, $4 id.
 --
--- freed:   as `release` of hold.sql, for one level and a key without a ticket; but the commit is
---          the session's last, and flushed as `end` is.
--- removed: waits for a forced release that has the row and then has the lock row, too, or waits for
---          nobody. An expired session is for the reaper.
+-- freed:   does what `release` of hold.sql does, for one level and a key without a ticket. But the
+--          commit is the session's last one, and is not made asynchronous, like that of `end`.
+-- removed: may wait for a forced release that has the session's row; that one already has its lock
+--          row, too, and waits for nobody. The reaper removes an expired session.
 -- Indexes: lock_pkey, session_pkey. Reads: 2 rows.
 -- name: end_with_release
 WITH freed AS (
@@ -180,7 +185,8 @@ WITH freed AS (
 )
 SELECT count(*) FROM freed;
 
--- One snapshot. There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- One snapshot. There is a row for each session, so the table is read whole and sorted. Reads: 1
+-- row for each.
 -- name: list
 SELECT id, node_info, expires_at > clock_timestamp(),
        (extract(epoch FROM clock_timestamp() - started_at) * 1000000)::bigint,

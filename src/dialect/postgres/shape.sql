@@ -1,8 +1,8 @@
 -- PostgreSQL: the shape of our tables, as they are and as the migrations make them.
 
--- A line for each column, index and check. Not the text of defaults and checks: servers spell it in
--- different ways. Nor storage options, which are for administrators to set. Names come without
--- quotes, which quote_all_identifiers would put around each.
+-- Answers a line for each column, index and check. It leaves out the text of defaults and checks,
+-- which servers spell in different ways, and storage options, which are for administrators to set.
+-- Names come without the quotes that quote_all_identifiers would put around each.
 -- name: shape
 WITH ours AS ({ours})
 SELECT ours.name || ' column ' || a.attname || ' '

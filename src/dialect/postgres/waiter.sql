@@ -1,24 +1,26 @@
 -- The queue of a key on PostgreSQL. The rules these statements follow: hold.sql.
 --
--- A statement that hands over knows the whole queue, although it may have waited for the lock row
--- after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark is
--- given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
--- between. Otherwise it changes nothing and is sent again. Waiters that have left since do not
--- matter: their rows are gone or locked, and skipped.
+-- A statement that hands over may wait for the lock row after its snapshot was taken, and still
+-- knows the whole queue. Each `enqueue` raises last_ticket, the mark, in the row that it locks, and
+-- gives no mark twice. So if the locked row has the mark of the snapshot, nobody has queued in
+-- between. If the mark differs, the statement changes nothing and the caller sends it again. A
+-- waiter that has left since does not matter: its row is gone, or is locked and skipped.
 --
--- The number of rows that each statement reads stands beside it. One plan serves keys with ten
--- thousand waiters and with two, so there must be no other: correlated subqueries and LATERAL ask
--- by primary key whatever the statistics, and for {all} see words.sql.
+-- The number of rows that each statement reads stands beside it. The same plan serves a key with
+-- ten thousand waiters and a key with two, so the planner must not be able to choose another one.
+-- Correlated subqueries and LATERAL ask by primary key whatever the statistics say; for {all} see
+-- words.sql.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- bell or null.
 --
 -- me:     as in `try_acquire`.
--- locked: a proof may keep the row for long, so it is skipped rather than waited for.
--- marked: the newest version, which is locked. Asynchronous, like all of it: a waiter lost in a
---         crash is found missing.
--- The locked version tells whether the key looks takeable: a release before it saw no mark. For a
--- row that is skipped this tells whether it was free before it was locked.
+-- locked: skips a locked row, since a proof may keep the lock for long.
+-- marked: changes the newest version, which is locked. The whole commit is asynchronous: if a crash
+--         loses the waiter's row, its process finds the row missing.
+-- The last column says whether the key looks takeable. It tests the locked version, since a release
+-- before that version saw no mark. For a skipped row it says whether the key was free in the
+-- snapshot.
 -- name: enqueue
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
@@ -51,17 +53,19 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
                    FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id),
                 (SELECT is_free FROM seen));
 
--- $1 key, $2 owner, $3 token. The usual case of `hand_over`, of few nodes: the first waiter is
--- alive. If it is not, or has just left, or nobody waits, there is no row and nothing changes.
+-- $1 key, $2 owner, $3 token. Does the work of `hand_over` with a smaller plan, if the first waiter
+-- is alive. If that waiter is dead or has just left, or if nobody waits, the statement answers no
+-- row and changes nothing.
 --
 -- held:  waits for proofs of the same hold.
--- next:  the first in the snapshot is the first still, since later waiters come behind it, and only
---        its own process, or a hand-over, removes it while it lives. It is alive in the snapshot,
---        by the time that was taken at. A delete waits for one who is just leaving, and then finds
---        nothing.
--- The mark is the newest ticket: if the waiter with that one is deleted, nobody is left. If it is
--- another, and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
--- Indexes: the primary keys. Reads: 7 rows.
+-- next:  the first waiter of the snapshot is still the first: later waiters come behind it, and
+--        while it lives only its own process or a hand-over removes it. It has to be alive in the
+--        snapshot, at the time the statement came in. The delete waits for a waiter that is just
+--        leaving, and then finds nothing.
+-- The mark is the newest ticket. If the waiter with that ticket is deleted, nobody is left. If
+-- another waiter would be deleted and the snapshot has nobody behind it, the newest waiter has left
+-- or is just coming. Then nothing changes, and `hand_over` finds out. Indexes: the primary keys.
+-- Reads: 7 rows.
 -- name: pass_on
 WITH held AS MATERIALIZED (
     SELECT l.lock_key, l.last_ticket
@@ -93,8 +97,9 @@ UPDATE {prefix}lock AS l
  WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
 RETURNING l.fence, next.owner, next.session_id, next.hold_at_most, next.bell, {durable};
 
--- The two ways to lock the row; {grant_next} goes on from there. seen: the mark in the snapshot.
--- $1 key, $2 owner, $3 token. Waits for proofs of the same hold.
+-- `hand_over` and `serve` lock the row in two ways, and {grant_next} goes on from there. In both,
+-- `seen` is the mark of the snapshot. $1 key, $2 owner, $3 token. Waits for proofs of the same
+-- hold.
 -- name: hand_over
 WITH seen AS MATERIALIZED (
     SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
@@ -129,17 +134,19 @@ WITH seen AS MATERIALIZED (
 ){grant_next};
 
 -- sure:    see the head of this file.
--- next:    the first waiter alive in the snapshot, by the time it was taken at (see `me`), and not
---          just leaving. One that dies during the wait gets a key anybody may take from it.
--- before:  the waiters that it passes over; where there is no next one, all.
--- late:    those of them whose session is proved dead; one that only looks dead is passed over.
--- gone:    those of them whose session is gone: one snapshot that has the waiter
---          and not its session is proof, because the session was there first.
--- removed: rows that are locked, or for ever dead.
--- given:   one update, whether there is a next or not; the fence is counted on the locked version.
---          Durable, since it is a grant.
--- The mark goes where no other row is left in the snapshot.
--- Indexes: the primary keys. Reads: 12 rows, and 6 for each waiter that is passed over.
+-- next:    the first waiter that is alive in the snapshot, at the time the statement came in (see
+--          `me`), and that is not just leaving. If it dies during the wait, it gets a key that
+--          anybody may take from it.
+-- before:  the waiters that `next` passes over; all waiters if there is no next one.
+-- late:    those of `before` whose session is proved dead. A waiter that only looks dead keeps its
+--          row.
+-- gone:    those of `before` whose session has no row any more. A session exists before its waiters
+--          do, so one snapshot with the waiter and without the session is proof.
+-- removed: deletes rows that this statement has locked, or whose session is dead for good.
+-- given:   one update, with a next waiter or without. It counts the fence on the locked version.
+--          The commit is durable if there is a next waiter, since that is a grant.
+-- The update clears the mark if the snapshot has no other waiter. Indexes: the primary keys. Reads:
+-- 12 rows, and 6 for each waiter that is passed over.
 -- word: grant_next
 , sure AS MATERIALIZED (
     SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
@@ -203,8 +210,9 @@ SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
        next.owner, next.session_id, next.hold_at_most, next.bell
   FROM (SELECT 1) AS always LEFT JOIN next ON true
 
--- $1 key, $2 ticket, $3 owner. Waits at most for a hand-over that is under way. Durable: one that
--- came back in a crash would be granted the key for as long as its session lives.
+-- $1 key, $2 ticket, $3 owner. Waits at most for a hand-over that is under way. The commit is not
+-- made asynchronous: if a crash brought the row back, a hand-over would grant the key to a waiter
+-- that has left, for as long as its session lives.
 -- name: leave
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 
@@ -212,8 +220,8 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 -- name: leave_by_owner
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 ticket, $3 limit: the waiters behind that ticket. Index: the primary key, whose order
--- it is.
+-- $1 key, $2 ticket, $3 limit: the waiters behind that ticket. Index: the primary key, in its
+-- order.
 -- name: list
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint
@@ -223,8 +231,9 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
  ORDER BY w.ticket
  LIMIT $3;
 
--- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key. A
--- range of the primary key, in its order. Reads: 2 rows for each waiter.
+-- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
+-- $4 limit. The last column is the key. The statement reads a range of the primary key, in its
+-- order. Reads: 2 rows for each waiter.
 -- name: list_all
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint, w.lock_key
@@ -255,10 +264,10 @@ SELECT asked.number, l.owner = asked.owner, l.fence,
      WHERE k.lock_key = asked.lock_key
      LIMIT 1) AS l;
 
--- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none if its row has become a grant meanwhile, which makes its own session the holder.
--- Indexes: waiter_session, and the primary keys. Reads: 4 rows, and 3 for each call in which one of
--- these sessions waits.
+-- $1 key, $2 session, $3 ticket. Asks whether this waiter waits for its own session, directly or
+-- through others. It finds no session if the waiter's row has become a grant meanwhile, since its
+-- own session is then the holder. Indexes: waiter_session, and the primary keys. Reads: 4 rows, and
+-- 3 for each call in which one of these sessions waits.
 -- name: circle
 WITH RECURSIVE blocker (session_id) AS (
     SELECT s.id
@@ -282,8 +291,9 @@ WITH RECURSIVE blocker (session_id) AS (
 )
 SELECT 1 FROM blocker WHERE session_id = $2;
 
--- $1 channel, $2 owner as text. A transaction of its own that waits for no flush: all that notify
--- commit one after the other, and would do so across their flushes.
+-- $1 channel, $2 owner as text. Runs in a transaction of its own that waits for no flush. The
+-- server commits transactions that notify one after the other; if they waited for flushes, each
+-- would wait for the flushes of all before it.
 -- name: ring
 WITH asynchronously AS MATERIALIZED (SELECT {asynchronous})
 SELECT pg_notify($1, $2) FROM asynchronously;

@@ -9,8 +9,8 @@ CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_writ
      THEN set_config('synchronous_commit', 'on', true) END
 
 -- The same where a standby is required: without one the statement fails, and writes nothing. The
--- server reads a changed setting before it begins a statement; one that is emptied while the
--- statement is under way is not seen.
+-- server reads a changed setting before it begins a statement, so it does not see that the setting
+-- is emptied while the statement is under way.
 -- word: durable on standby
 CASE WHEN current_setting('synchronous_standby_names') = ''
      THEN set_config('synchronous_commit', 'no synchronous standby', true)
@@ -33,16 +33,16 @@ current_setting('synchronous_standby_names') = '' AND EXISTS (
      WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
                         WHERE s.active_pid = r.pid AND s.slot_type = 'logical'))
 
--- A column of RETURNING by which this commit waits for neither. set_config in a RETURNING list is
--- evaluated for changed rows only, so that a refused statement does not pay for it; it lasts until
--- the end of the statement's own transaction.
+-- A column of RETURNING by which this commit waits for neither the disk nor a standby. set_config
+-- in a RETURNING list is evaluated for changed rows only, so that a refused statement does not pay
+-- for it; it lasts until the end of the statement's own transaction.
 -- word: asynchronous
 set_config('synchronous_commit', 'off', true)
 
--- All rows. The planner takes a limit that it cannot know for a tenth of them: so it walks the
--- index that has the order asked for, and looks up the few rows of a joined table. Without a limit
--- it reads and sorts the whole table where statistics say that most of it belongs to one key, and
--- does so for every key.
+-- Selects all rows. The planner assumes that a limit that it cannot know is a tenth of them. So it
+-- walks the index with the order of ORDER BY, and looks up the few rows of a joined table. If there
+-- is no limit, and statistics say that most of the table belongs to one key, it reads and sorts the
+-- whole table, and does so for every key.
 -- word: all
 LIMIT (SELECT 1::bigint << 62)
 
@@ -53,7 +53,8 @@ LIMIT (SELECT 1::bigint << 62)
 -- word: remaining
 (extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp()) * 1000000)::bigint
 
--- Held by an owner not proved dead. A missing session row counts as alive.
+-- True if an owner holds the key, and neither its term nor its session has ended. A missing session
+-- row counts as alive.
 -- word: is_live
 l.owner IS NOT NULL
     AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
@@ -87,17 +88,18 @@ coalesce(j.rescues_max, 3)
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
--- The job rows p of row j's ordering key, except what is scheduled before it: to be counted from
--- the first on, as far as they have smaller ids. The first row behind j ends such a walk.
+-- The job rows p of row j's ordering key, except scheduled ones before j. Statements count them
+-- from the first on, up to the id of j. The first row behind j ends such a walk.
 -- word: first_of_j
 p.ordering_key BETWEEN j.ordering_key AND j.ordering_key
                AND (p.state <> 1 OR p.id >= j.id)
 
--- Among job rows b, the blocked ones of the ordering key of row m: no state is above 5.
+-- Among job rows b, the blocked ones of the ordering key of row m. Blocked is state 5, the highest
+-- state.
 -- word: behind_m
 b.ordering_key BETWEEN m.ordering_key AND m.ordering_key AND b.state + 0 > 4
 
--- The jobs of part `next`, which are blocked, are available.
+-- Makes the blocked jobs of part `next` available.
 -- word: freed
 freed AS (
     UPDATE {prefix}job AS j SET state = 2
