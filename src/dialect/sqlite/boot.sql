@@ -1,10 +1,11 @@
--- SQLite: the first write after a reboot. Times of another boot mean nothing on this clock, and
--- nobody of that boot is alive.
+-- SQLite: the first write after a reboot. Times of another boot mean nothing on this clock, and no
+-- process of that boot is alive.
 
 -- name: read
 SELECT boot_id FROM {prefix}fence_mark WHERE id = 1;
 
--- Holds freed from here on end with no boot, so that history does not count them as ends in this.
+-- Clears the name of the boot, since history must not count the holds that the next statements free
+-- as ended in this boot.
 -- name: leave
 UPDATE {prefix}fence_mark SET boot_id = '' WHERE id = 1;
 

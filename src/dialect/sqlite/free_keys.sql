@@ -2,7 +2,8 @@
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
 -- columns are name, fence, last holder, number of waiters, kind, and for how long the key has been
--- free. The dead count as holders until they died, and nothing is known of another boot.
+-- free. A dead session counts as a holder until it died. For a hold of another boot no time is
+-- known.
 -- name: list
 SELECT lock_key, fence, node_info, waiters, kind, free_for FROM (
     SELECT l.lock_key, l.fence, l.node_info, {waiters} AS waiters, l.kind, l.arrived,

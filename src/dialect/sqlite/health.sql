@@ -9,7 +9,8 @@ PRAGMA journal_mode;
 -- name: file
 SELECT file FROM pragma_database_list WHERE name = 'main';
 
--- The third: heartbeats a second, a third of a million of each. Reads: the sessions once.
+-- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
+-- sessions once.
 -- name: sessions
 SELECT coalesce(sum(s.expires_at > {now}), 0), coalesce(sum({overdue}), 0),
        coalesce(sum(CASE WHEN s.expires_at > {now}

@@ -20,8 +20,8 @@ CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)
 -- word: is_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ''
 
--- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key
--- then, no matter who finds out, and when. Reads: 2 rows, by primary key.
+-- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key at
+-- that moment, no matter when a program finds out. Reads: 2 rows, by primary key.
 -- name: grant_trigger
 CREATE TRIGGER {prefix}grant_ended AFTER UPDATE OF owner ON {prefix}lock FOR EACH ROW
 WHEN OLD.owner IS NOT NULL AND (NEW.owner IS NULL OR NEW.fence <> OLD.fence)
@@ -44,13 +44,13 @@ BEGIN
                            {is_boot} AS is_boot));
 END;
 
--- For a holder row that was deleted, or replaced under another fence. The gate tells the
--- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
--- release ended the grants older than the fence it left. A trigger cannot read the boot's clock: it
--- takes the machine's, which SQLite tells in milliseconds, less the offset that the rule has noted
--- in this boot, to a hundredth of a second: a holder that is dead by it in a moment is dead
--- already. If nothing was noted, or the machine's clock was put back since by more than the
--- hold's length, nobody knows that length. Reads: 5 rows, by primary key.
+-- For a holder row that was deleted, or replaced under another fence. The gate tells the hold's
+-- kind; a place at a latch or a barrier is no grant, and is not written. A forced release ended the
+-- grants older than the fence it left. A trigger cannot read the boot's clock. It takes the
+-- machine's clock, which SQLite tells in milliseconds, less the offset that the rule's row has for
+-- this boot. The offset is exact to a hundredth of a second, so a holder whose session ends within
+-- two of these counts as dead already. If the row has no offset, or the machine's clock was set
+-- back since by more than the hold's length, the length is unknown. Reads: 5 rows, by primary key.
 -- word: write_share
     INSERT OR REPLACE INTO {prefix}grant_history
         (lock_key, token, kind, mode, permits, node_info, metadata, ended_at, held_for, ending)
@@ -128,7 +128,7 @@ SELECT {grant}
  ORDER BY h.token DESC
  LIMIT $3;
 
--- Tells whether there is anything to do. Reads: 2 rows.
+-- Says whether `prune` or `note_clock` has anything to do. Reads: 2 rows.
 -- name: look
 SELECT 1
   FROM {prefix}grant_history_rule r

@@ -1,7 +1,7 @@
 -- SQLite: holds.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
--- metadata or null: in this, in `take` and in `make`.
+-- metadata or null: in this statement, in `take` and in `make`.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
@@ -47,14 +47,15 @@ RETURNING reentrant_count;
 -- name: release_owner
 UPDATE {prefix}lock SET {free} WHERE lock_key = $1 AND owner = $2;
 
--- Inside the caller's transaction. If it has written already it has the write lock, and nobody can
--- take over; if it writes later, SQLite refuses that write when anything was committed after this
--- read (SQLITE_BUSY_SNAPSHOT; in rollback-journal mode the shared lock blocks the other commit).
+-- Inside the caller's transaction. If the transaction has written already, it has the write lock,
+-- and nobody can take over. If it writes later, SQLite refuses that write if anything was committed
+-- after this read (SQLITE_BUSY_SNAPSHOT; in rollback-journal mode the shared lock blocks the other
+-- commit).
 -- name: prove
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- A list of holds: key, owner, token. Not a join: before one SQLite may read the whole other table
--- for a Bloom filter. The limit keeps the subquery from being asked twice.
+-- A list of holds: key, owner, token. It is no join: SQLite may read the whole other table for a
+-- Bloom filter before a join. The limit keeps SQLite from running the subquery twice.
 -- name: standings
 WITH asked (number, lock_key, owner, fence) AS ({asked})
 SELECT * FROM (
@@ -71,7 +72,7 @@ SELECT {hold}, CASE WHEN $2 = 0 THEN 0 ELSE {waiters} END, l.kind, {closed}
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit: a
--- range of the primary key, with one bound at each end, since of two SQLite takes either.
+-- range of the primary key. It has one bound at each end: of two bounds SQLite would use only one.
 -- name: list
 SELECT * FROM (
     SELECT {hold}, {waiters} FROM {prefix}lock l
@@ -84,7 +85,8 @@ UPDATE {prefix}lock SET fence = fence + 1, {free} WHERE lock_key = $1;
 -- name: kind
 SELECT kind FROM {prefix}lock WHERE lock_key = $1;
 
--- Holders: none of a kind that a lock row's owner and mark do not show.
+-- The condition on holders is for the kinds whose holds do not show in the owner and the mark of
+-- the lock row.
 -- name: change_kind
 UPDATE {prefix}lock SET kind = $2
  WHERE lock_key = $1 AND owner IS NULL AND last_ticket = 0
@@ -118,8 +120,8 @@ UPDATE {prefix}lock AS l SET expires_at = {now} + $4
    AND l.session_id IS NULL AND {live_hold}
 RETURNING 1;
 
--- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: in both. A session row that is
--- gone is no sign of life here.
+-- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: in both. A session without a
+-- row does not count as alive here.
 -- name: heir_is_live
 SELECT 1 FROM {prefix}session WHERE id = $5 AND expires_at > {now};
 

@@ -1,4 +1,4 @@
--- SQLite: keys that several can hold. The gate is locked with everything else.
+-- SQLite: keys that several can hold. The write lock covers the gate, too.
 
 -- True for a holder not proved dead: a missing session row counts as alive.
 -- word: live
@@ -82,11 +82,11 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 owner, $3 token. Why a plain read proves it: `prove` of hold.sql.
+-- $1 key, $2 owner, $3 token. `prove` of hold.sql says why a plain read is a proof.
 -- name: prove
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- A list of holds: key, owner, token. Why it is no join: `standings` of hold.sql.
+-- A list of holds: key, owner, token. `standings` of hold.sql says why it is no join.
 -- name: are_held
 WITH asked (number, lock_key, owner, fence) AS ({asked})
 SELECT asked.number

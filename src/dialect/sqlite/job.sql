@@ -1,9 +1,9 @@
--- SQLite: jobs. Times of their tables go by the wall clock, since a due time is a date; sessions
--- expire by the clock since boot. A session whose row is missing is dead here: a claim is only made
--- while the row exists, and a reboot removes all. The contract: src/store/job_store.hpp.
+-- SQLite: jobs. Times in their tables are of the wall clock, since a due time is a date; sessions
+-- expire by the clock since boot. A session without a row is dead here: a claim is only made while
+-- the row exists, and a reboot removes all sessions. The contract: src/store/job_store.hpp.
 --
 -- There is one writer at a time, so each claim counts the running jobs, and no limit needs a turn.
--- There is no round trip to save: each list is a loop of statements in one write transaction.
+-- A statement costs no round trip, so each list is a loop of statements in one write transaction.
 
 -- The columns of a claimed job row: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
@@ -92,7 +92,7 @@ SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at 
        coalesce(q.running_per_key_max, 1), q.starts_max IS NOT NULL
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
--- $1 queue, $2 how many. In order. Index: job_order.
+-- $1 queue, $2 how many. The available jobs, in the order of job_order, which is the index.
 -- name: available
 SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j
@@ -106,8 +106,8 @@ SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
  WHERE j.queue = $1 AND j.state = 2 AND j.kind = $3
  ORDER BY j.priority, j.id LIMIT $2;
 
--- $1 queue. The ordering keys of running jobs. The plus keeps the other index away, which would
--- read all waiting jobs. Index: job_order.
+-- $1 queue. The ordering keys of running jobs. The plus keeps SQLite from another index, by which
+-- it would read all waiting jobs. Index: job_order.
 -- name: running_keys
 SELECT r.ordering_key, r.id
   FROM {prefix}job r
@@ -117,8 +117,9 @@ SELECT r.ordering_key, r.id
 -- name: count_before
 SELECT {before} FROM {prefix}job j WHERE j.id = $2;
 
--- $1 session, $2 node_info. The assignments of a claim. They make values that somebody has written
--- into its numbers numbers again, within their range: a trigger would cost each claim.
+-- $1 session, $2 node_info. The assignments of a claim. They cast the columns to numbers within
+-- their range, since somebody may have written other values by hand; a trigger against those would
+-- slow each claim.
 -- word: claim
 state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
        attempts = min(CAST(attempts AS INTEGER), 2147483646) + 1,
@@ -138,8 +139,8 @@ UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 
--- $1 queue, $2 how many jobs have started. Rounds up, or a start would cost nothing if more than
--- one may be made in each microsecond.
+-- $1 queue, $2 how many jobs have started. Rounds up: otherwise a start would cost nothing if more
+-- than one may be made in each microsecond.
 -- name: pay
 UPDATE {prefix}queue AS q
    SET starts_from = {starts_from} + ($2 * q.starts_per + q.starts_max - 1) / q.starts_max
@@ -176,8 +177,8 @@ SELECT {job_columns}, coalesce($4, error), $5, $2, {wall}, {wall} + $3
 -- name: remove
 DELETE FROM {prefix}job WHERE id = $1;
 
--- $1 queue, $2 ordering key. Frees the first blocked job, once the job before it is out of its way.
--- The claim counts whether it may start. Index: job_ordering.
+-- $1 queue, $2 ordering key. Frees the first blocked job of the key when the job before it has left
+-- its place. A claim decides later whether the freed job may start. Index: job_ordering.
 -- name: free_next
 UPDATE {prefix}job SET state = 2 WHERE id = (
     SELECT b.id FROM {prefix}job b
@@ -203,8 +204,8 @@ SELECT * FROM (
                   AND j.session_id = asked.session_id AND j.state = 3) AS is_asked
       FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
 
--- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
--- +id: or it would walk the table by its primary key, which has the order.
+-- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue. `+id` keeps SQLite from
+-- walking the whole table by its primary key, which has the wanted order.
 -- name: find_claims
 SELECT priority, {claimed_columns}
   FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY +id;

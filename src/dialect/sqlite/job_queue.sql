@@ -3,8 +3,8 @@
 -- the write lock.
 
 -- The columns of job row j, or of a row of the history: see info_in() in
--- src/dialect/job_queue_store.cpp. Columns that each claim writes have no trigger that refuses
--- values that are no numbers, and the trigger of the others may be gone.
+-- src/dialect/job_queue_store.cpp. The casts are for values that are no numbers: no trigger refuses
+-- those in the columns that each claim writes, and the trigger of the other columns may be gone.
 -- word: info_columns
 j.id, j.queue, j.kind, CAST(j.state AS INTEGER), CAST(j.priority AS INTEGER),
 CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS INTEGER),
@@ -61,8 +61,8 @@ SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues +
    AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id) <= {now}, 1)
  ORDER BY j.priority, j.id LIMIT $2;
 
--- $1 queue. Jobs whose due time is no number, or beyond the year 9999: text and blobs stand behind
--- all numbers. Index: job_due. Reads: 1 row for each.
+-- $1 queue. Jobs whose due time is no number, or is beyond the year 9999. SQLite sorts text and
+-- blobs behind all numbers, so one range finds both. Index: job_due. Reads: 1 row for each.
 -- name: never_due
 SELECT id, quote(due_at), ordering_key FROM {prefix}job
  WHERE queue = $1 AND due_at > 253402300799999999 ORDER BY due_at, id LIMIT 100;
@@ -77,10 +77,10 @@ UPDATE {prefix}job
    SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
  WHERE id = $1;
 
--- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. The ids of blocked
--- ones among the first jobs of each key, as many as may run at a time; and the last of so many
--- keys, if there are so many. Looks at nothing if no job is blocked. Plain reads. Indexes:
--- job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
+-- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Answers the ids of
+-- the blocked jobs among the first jobs of each key, of which it looks at as many as may run at a
+-- time; and the last key if there were $2 keys. Looks at nothing if no job is blocked. Plain reads.
+-- Indexes: job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: look_at_keys
 WITH RECURSIVE key_of AS (
     SELECT 1 AS number, (
@@ -215,8 +215,8 @@ SELECT * FROM (
 -- name: find_queue
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
--- $1 name, $2 to $8 the limits, times in microseconds. Starts that were paid for at another rate
--- count no more.
+-- $1 name, $2 to $8 the limits, times in microseconds. If the rate changes, past starts no longer
+-- count.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -227,7 +227,7 @@ ON CONFLICT (name) DO UPDATE
        starts_from = CASE WHEN starts_max IS $4 AND starts_per = $5 THEN starts_from ELSE 0 END,
        keep_completed = $6, keep_discarded = $7, keep_cancelled = $8;
 
--- $1 name, $2 whether.
+-- $1 name, $2 whether the queue is paused.
 -- name: set_paused
 INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET is_paused = $2;

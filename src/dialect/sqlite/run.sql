@@ -1,6 +1,6 @@
 -- SQLite: records of run-once tasks, and highest tokens of resources. Fire times are dates, so they
--- go by the wall clock. The test whether a run is still held goes by the clock since boot, like
--- everything else.
+-- are of the wall clock. The test whether a run is still held uses the clock since boot, as all
+-- other statements do.
 
 -- Describes record r. See run_store.cpp.
 -- word: run
@@ -17,7 +17,7 @@ SELECT {wall}, {run}
 
 -- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat, $8 schedule
 -- or null. Each of the three, and of those that follow except `list`, reads 1 row. The record is
--- this claim's own where one of the first two made it so, or an earlier attempt.
+-- this claim's own if one of the first two statements has made it so, or an earlier attempt has.
 -- name: claim
 UPDATE {prefix}run
    SET tick = $5, token = $2, owner = $3, node_info = $4, started_at = {wall},

@@ -97,8 +97,8 @@ SELECT l.lock_key, NULL, {is_idle}, 0, NULL
 
 -- Clears: one row each. $1, $2 and $4 as above.
 --
--- Held by a session proved dead, past its fixed term, or held by a session whose row is gone: it
--- was there when the hold was granted, so somebody has removed it since.
+-- Frees a hold of a session proved dead, a hold past its fixed term, and a hold of a session
+-- without a row. That row existed when the hold was granted, so somebody has removed it since.
 -- name: free_lock
 UPDATE {prefix}lock
    SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}

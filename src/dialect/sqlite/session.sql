@@ -25,16 +25,17 @@ UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
  WHERE id = $1 AND expires_at > {now} AND notices = $3
    AND $4 IN ('', (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version));
 
--- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. Runs in a boot that was entered: a
--- session of another one has ended.
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. The caller has entered this boot
+-- before, so a session of another boot has ended.
 -- name: take_over
 UPDATE {prefix}session
    SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
  WHERE id = $1 AND expires_at > {now} AND node_info = $4;
 
--- $1 id. There is no server that could start. A user who puts other contents into the file that is
--- open, as the backup interface does, moves the number of its schema on; a migration does so too,
--- which costs a look. A session dies with its boot.
+-- $1 id. SQLite has no server that could start anew, so the incarnation is the number of the file's
+-- schema. If a user puts other contents into the open file, as the backup interface does, that
+-- number changes. A migration changes it, too, which only costs a look. A session ends with its
+-- boot.
 -- name: news
 SELECT notices, (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)
   FROM {prefix}session WHERE id = $1 AND expires_at > {now};
@@ -54,7 +55,7 @@ LIMIT 1;
 -- name: remove
 DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now};
 
--- There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
 SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
        expires_at - {now}

@@ -17,8 +17,8 @@ INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold
                             lock_delay, metadata, bell, queued_at)
 VALUES ($1, $9, $2, $3, $4, $5, $6, $7, $8, {now});
 
--- Sent around the queuing. A waiter that a power cut loses is found missing, and so is everything
--- else: a boot frees all keys. In WAL mode the next commit that is flushed takes this one with it.
+-- Sent before and after `queue`. A power cut that loses a waiter's row is harmless, since a boot
+-- frees all keys anyway. In WAL mode the next flushed commit flushes this one, too.
 -- name: commit_unflushed
 PRAGMA synchronous = NORMAL;
 
@@ -29,8 +29,8 @@ PRAGMA synchronous = FULL;
 -- name: find_hold
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- $1 key. By primary key, in its order. Not a join: before one with many rows SQLite may read the
--- whole other table for a Bloom filter. Steps: 30, and 20 for each waiter that is passed over.
+-- $1 key. By primary key, in its order. It is no join: SQLite may read the whole other table for a
+-- Bloom filter before a join with many rows. Steps: 30, and 20 for each waiter that is passed over.
 -- name: first_live
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
   FROM {prefix}waiter w
@@ -38,8 +38,8 @@ SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
  ORDER BY w.ticket LIMIT 1;
 
--- $1 key, $2 ticket. The changes of a hand-over, in this order: the grant reads the row that then
--- goes, with all that come before it, whose waiters are dead.
+-- $1 key, $2 ticket. The changes of a hand-over, in this order: `grant` reads the waiter's row.
+-- Then `remove_until` deletes that row, and the rows before it, whose waiters are dead.
 -- name: grant
 UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = w.owner,
@@ -80,7 +80,8 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
  ORDER BY w.ticket LIMIT $3;
 
--- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key.
+-- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
+-- $4 limit. The last column is the key.
 -- name: list_all
 SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
   FROM {prefix}waiter w
@@ -97,10 +98,10 @@ SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now},
                   AND w.owner = asked.owner), {takeable}
   FROM asked CROSS JOIN {prefix}lock l ON l.lock_key = asked.lock_key;
 
--- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none if its row has become a grant meanwhile, which makes its own session the holder. Indexes:
--- waiter_session, and the primary keys. Steps: 200, and 60 for each call in which one of these
--- sessions waits.
+-- $1 key, $2 session, $3 ticket. Asks whether this waiter waits for its own session, directly or
+-- through others. It finds no session if the waiter's row has become a grant meanwhile, since its
+-- own session is then the holder. Indexes: waiter_session, and the primary keys. Steps: 200, and 60
+-- for each call in which one of these sessions waits.
 -- name: circle
 WITH RECURSIVE blocker (session_id) AS (
     SELECT s.id FROM {prefix}lock l CROSS JOIN {prefix}session s ON s.id = l.session_id

@@ -2,27 +2,27 @@
 --
 -- {now}: the clock, in microseconds since the boot, read once the write lock was taken; {wall}: the
 -- machine's clock, in microseconds since 1970; {boot}: the boot this process runs in. Each is bound
--- as a parameter, wherever it stands. One writer at a time and a clock shared by all make most
--- traps of the servers impossible: every read inside a write transaction stays true until it
+-- as a parameter, wherever it stands. There is one writer at a time, and one clock for all, so most
+-- races of the servers cannot happen: every read inside a write transaction stays true until that
 -- commits.
 
 -- True when the rows are of this boot. Rows of another boot belong to nobody.
 -- word: of_this_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = {boot}
 
--- Held by an owner not proved dead. A session row that is missing counts as alive. Served by the
--- primary keys of both tables.
+-- True if an owner holds the key, and neither its term nor its session has ended. A missing session
+-- row counts as alive. Indexes: the primary keys of both tables.
 -- word: live_hold
 (l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > {now}) AND NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= {now}))
 
--- Has an owner, dead or not, that keeps others out: the dead do for the row's lock_delay.
+-- Has an owner that keeps others out. A dead owner does so for the row's lock_delay.
 -- word: closed
 (l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
     AND NOT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id
                        AND s.expires_at + l.lock_delay <= {now}))
 
--- Free, or its owner is dead and was for the row's lock_delay.
+-- Free, or the owner has been dead for the row's lock_delay.
 -- word: takeable
 (l.owner IS NULL OR coalesce(l.expires_at + l.lock_delay <= {now}, 0) OR EXISTS (
     SELECT 1 FROM {prefix}session s
