@@ -2,8 +2,8 @@
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
 -- columns are name, fence, last holder, number of waiters, kind, and for how long the key has been
--- free. The dead count as holders until they died. Reads: 2 rows for each key that is passed over
--- or listed, the queues, and of keys that several can hold the holders.
+-- free. A dead session counts as a holder until it died. Reads: 2 rows for each key that is passed
+-- over or listed, the queues, and the holders of keys that several can hold.
 -- name: list
 SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
        {now} - COALESCE(l.expires_at, s.expires_at, l.changed_at)

@@ -21,8 +21,8 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
 -- name: cipher
 SHOW SESSION STATUS LIKE 'Ssl_cipher';
 
--- The number of connections that this user may have, 0: as many as the server, and the number it
--- has: each user sees its own.
+-- The number of connections that this user may have (0: no limit but the server's), and the number
+-- that it has: each user may see its own connections.
 -- name: own_connections
 SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p
@@ -33,9 +33,10 @@ SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
 FROM performance_schema.replication_group_members;
 
--- The readers of the binary log. Without PROCESS a user sees only its own connections: so the
--- statement first reads a table that only users with that right may read. It reads all of it: where
--- a condition cannot be true MySQL does not open the table, and refuses nobody.
+-- The readers of the binary log. Without PROCESS a user sees only its own connections, so the
+-- statement first reads a table that only users with that right may read. It counts all rows of
+-- that table: under a condition that cannot be true MySQL would not open the table, and would
+-- refuse nobody.
 -- name: replicas
 SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p WHERE p.COMMAND LIKE 'Binlog Dump%');
@@ -47,7 +48,7 @@ FROM performance_schema.replication_connection_configuration c
 JOIN performance_schema.replication_connection_status s ON s.CHANNEL_NAME = c.CHANNEL_NAME
 WHERE s.SERVICE_STATE <> 'OFF' AND LEFT(c.CHANNEL_NAME, 18) <> 'group_replication_';
 
--- The third column tells the state of the connection, the fourth and the sixth its other end.
+-- The third column is the state of the connection, and the fourth and the sixth name its other end.
 -- name: sources_mariadb
 SHOW ALL SLAVES STATUS;
 
@@ -77,7 +78,8 @@ EXPLAIN UPDATE {table} SET {column} = {column} WHERE 1 = 0;
 -- name: try_delete
 EXPLAIN DELETE FROM {table} WHERE 1 = 0;
 
--- The third: heartbeats a second, a third of a million of each. Reads: the sessions once.
+-- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
+-- sessions once.
 -- name: sessions
 SELECT COALESCE(SUM(s.expires_at > {now}), 0), COALESCE(SUM({overdue}), 0),
        CAST(COALESCE(SUM(CASE WHEN s.expires_at > {now}
@@ -105,8 +107,9 @@ FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long}
 ORDER BY l.changed_at LIMIT $2;
 
--- $1 microseconds. Reads: as long_holds. A statement by itself, since COUNT(*) OVER () copies every
--- row: of 1,000,000 it took MySQL 13 s, both of these 3 s (9.7, two busy cores).
+-- $1 microseconds. Reads: as long_holds. It is a separate statement, since COUNT(*) OVER () copies
+-- every row: with 1,000,000 rows that took MySQL 13 s, and these two statements take 3 s (9.7, two
+-- busy cores).
 -- name: count_long_holds
 SELECT COUNT(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long};
@@ -171,8 +174,8 @@ FROM (SELECT h.ended_at - GREATEST(h.enqueued_at, 0) AS took
       ORDER BY h.queue DESC, h.state DESC, h.id DESC LIMIT 100) t;
 
 -- $1 microseconds, $2 limit. For each queue first the oldest job that is counted, then the count;
--- the LIMIT keeps the two apart, or the one would be looked for at each row of the other. Reads:
--- some rows for each queue that has a history, and three times as many as are counted.
+-- the LIMIT keeps the two apart: otherwise MySQL would look for the oldest job at each counted row.
+-- Reads: some rows for each queue that has a history, and three times as many as are counted.
 -- name: discarded
 SELECT f.queue,
        (SELECT COUNT(*) FROM {prefix}job_history h FORCE INDEX ({bare}job_history_queue)

@@ -52,9 +52,9 @@ BEGIN
     END IF;
 END;
 
--- For a holder row that was deleted, or replaced under another fence. The gate tells the
--- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
--- release ended the grants older than the fence it left. Reads: 2 rows, by primary key.
+-- For a holder row that was deleted, or replaced under another fence. The gate tells the hold's
+-- kind; a place at a latch or a barrier is no grant, and is not written. A forced release ended the
+-- grants older than the fence it left. Reads: 2 rows, by primary key.
 -- word: write_share
     DECLARE dies_at BIGINT;
     DECLARE end_at BIGINT;

@@ -7,14 +7,15 @@
 -- snapshot opened after the wait for the lock row, and locks nothing unless it says so (tried on
 -- MySQL 9.7 and MariaDB 10.11; the multi-table form, and DELETE, lock what they read).
 
--- The next three are tried in the order that sql_hold_store::try_small() chooses. Each is right by
--- itself: the first two do less, and answer no row if they are not enough.
+-- sql_hold_store::try_small() chooses the order in which it tries the next statements that take a
+-- key. Each is right by itself. The small ones do less than `try_acquire`, and answer no row if
+-- that is not enough.
 
--- Takes a key that nobody has: the parameters of `try_acquire`, and its change, which tests all of
--- it on the row it has locked. The look before it keeps it from waiting for a row that somebody
--- has, and perhaps proves just now; it may not be part of the change: there MariaDB locks the rows
--- that a subquery reads of the same table, MySQL looks after it has locked the row, and does not
--- keep the SKIP LOCKED of a derived table (tried on 10.11 and 9.7). Reads: 3 rows.
+-- Takes a key that nobody has: the parameters of `try_acquire`, and its change, which tests all
+-- conditions on the locked row. The read before it keeps the change from waiting for a row that has
+-- an owner, who may be proving it. The read cannot be part of the change: MariaDB would lock the
+-- rows that a subquery reads of the same table, and MySQL would read after it has locked the row,
+-- and ignore the SKIP LOCKED of a derived table (tried on 10.11 and 9.7). Reads: 3 rows.
 -- name: take_free
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock f
 WHERE f.lock_key = $1 AND f.kind = 1 AND f.owner IS NULL;
@@ -33,11 +34,12 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- of several threads that ask for no term, no delay and no metadata. A transaction inside one
 -- packet; see waiter.sql.
 --
--- 1. Locks the free keys, and waits for nobody: the caller asks for a locked key alone. A bit for
---    each; of a key that is in the list twice only the first one's.
--- 2. Takes them; our own sessions are plain reads, asked for each row: MySQL would make an EXISTS a
---    join that begins at them. {locked}: the keys again, and null for each that
---    has no bit: an UPDATE waits for every row that its WHERE finds by key.
+-- 1. Locks the free keys, and waits for nobody: the caller asks for a locked key by a statement of
+--    its own. Each free key sets a bit; of a key that is in the list twice, only the first one
+--    does.
+-- 2. Takes them. A plain read for each row tests our own session: MySQL would make an EXISTS a join
+--    that begins at the sessions. {locked} has the keys again, and null for each key without a bit,
+--    since an UPDATE waits for every row that its WHERE finds by key.
 -- 3. Reports the owner ids that got a key; no two of them are the same.
 -- Reads: 4 rows for each.
 -- name: take_free_of
@@ -58,8 +60,8 @@ COMMIT;
 SELECT l.owner, l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners});
 
--- $1 key, $2 session. Asks whether somebody has a key that was refused lately: plain reads. Reads:
--- 3 rows.
+-- $1 key, $2 session. Asks by plain reads whether somebody has a key that was refused lately.
+-- Reads: 3 rows.
 -- name: holder_of
 SELECT l.lock_key, l.fence, 1, {rest_of_hold}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
@@ -69,18 +71,20 @@ WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NOT NULL AND {unexpired}
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
 -- metadata or null.
 --
--- 1. The pre-check: may only refuse. INTO a variable takes no lock and does not wait, where
---    SET @v = (SELECT …) would do both; it always assigns, and where it fails the packet ends, so
---    the variable is never one of an earlier packet.
--- 2. Locks the row of a dead holder for an instant: while a proof of the dead one's is open the
---    try is refused, as on PostgreSQL, and does not wait until the statement's time is over. As a
---    subquery of the first it would read, and lock, the row of a live holder, too (tried on MySQL
---    9.7 and MariaDB 10.11, whatever stands before it); here it is an impossible WHERE.
--- 3. Decides. With neither it is an impossible WHERE: no row lock, no transaction id, no wait
---    behind a proof. Otherwise it takes X on the lock row, by primary key, and only then tests
---    again. The test of our own session is a plain read: a lock would block our heartbeat. It names
---    a column of the lock row, which is always true, because MariaDB would answer a subquery that
---    depends on nothing before it waits for the row.
+-- 1. The pre-check may only refuse. SELECT … INTO a variable takes no lock and does not wait; SET
+--    @v = (SELECT …) would do both. It always assigns, and if it fails the packet ends, so the
+--    value is never of an earlier packet.
+-- 2. Locks the row of a dead holder for an instant: while a proof of the dead holder is open the
+--    try is refused, as on PostgreSQL, and does not wait until the statement times out. As a
+--    subquery of the pre-check it would read, and lock, the row of a live holder, too, whatever
+--    condition stands before it (tried on MySQL 9.7 and MariaDB 10.11). As a statement it has an
+--    impossible WHERE if there is no dead holder.
+-- 3. Decides. If the key is not free and no death was proved, its WHERE is impossible, and it takes
+--    no row lock and no transaction id, and does not wait behind a proof. Otherwise it takes X on
+--    the lock row, by primary key, and only then tests again. The test of our own session is a
+--    plain read, since a lock would block our heartbeat. It contains a condition on a column of the
+--    lock row, which is always true: MariaDB would evaluate a subquery that depends on no column
+--    before it waits for the row.
 -- 4. Reports, and reads the holder of the key if it was refused.
 -- name: try_acquire
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
@@ -109,8 +113,9 @@ FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- If several nodes are written to, 2 and 3 and the touch are one transaction. It takes only a key
--- that 2 has locked: a key that the look found free may have got a holder since.
+-- If several nodes are written to, parts 2 and 3 and `touch_dead` are one transaction. It takes
+-- only a key that part 2 has locked: a key that the pre-check found free may have got a holder
+-- since.
 -- name: try_acquire on cluster
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -156,8 +161,8 @@ SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1
 ORDER BY l.lock_key LOCK IN SHARE MODE;
 
--- $1 key, $2 owner, $3 token. Live is tested by a plain read here: only the holder itself can be
--- told no too early, and nobody else can have been granted the key while owner and fence are the
+-- $1 key, $2 owner, $3 token. A plain read tests whether the session lives. It can only refuse the
+-- holder itself too early: nobody else can have been granted the key while owner and fence are the
 -- same.
 -- name: reenter
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
@@ -204,21 +209,22 @@ WHERE l.lock_key IN ({locked});
 COMMIT;
 SELECT CAST(@leasehold_free AS SIGNED);
 
--- $1 key, $2 owner. Without a pre-check on purpose: it queues for the row behind the acquire it
--- settles, which may still wait for a proof or for its commit, and so finds that acquire's grant.
+-- $1 key, $2 owner. It has no pre-check: it has to wait for the row behind the acquire that it
+-- settles, and so find the grant of that acquire. The acquire may still wait for a proof or for its
+-- commit.
 -- name: release_owner
 UPDATE {prefix}lock l SET {free} WHERE l.lock_key = $1 AND l.owner = $2;
 
--- $1 key, $2 owner, $3 token; in the caller's transaction.
--- The lock row alone: S on the session's would block the heartbeat. At any isolation level it reads
--- the newest row, and keeps X, hence every takeover, out until the caller's transaction ends.
--- Spelled in the one way both servers know.
+-- $1 key, $2 owner, $3 token; in the caller's transaction. It locks the lock row alone, since S on
+-- the session's row would block the heartbeat. At any isolation level it reads the newest row, and
+-- keeps out X, and so every takeover, until the caller's transaction ends. Both servers know this
+-- spelling.
 -- name: prove
 SELECT fence FROM {prefix}lock
 WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
 
--- One row changed is the proof. Two transactions of one holder wait for each other here, or the
--- second is refused at its commit.
+-- The proof is that one row has changed. Two transactions of one holder wait for each other here,
+-- or the second is refused at its commit.
 -- name: prove on cluster
 UPDATE {prefix}lock SET proofs = proofs + 1 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
@@ -242,7 +248,7 @@ SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND {unexpired}
 ORDER BY l.lock_key LIMIT $3;
 
--- The two reasons for which a key is closed: a live hold, or a dead one's lock_delay.
+-- A key is closed for two reasons: a live hold, or the lock_delay of a dead one.
 -- word: closed
 l.owner IS NOT NULL
   AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
@@ -254,11 +260,11 @@ l.owner IS NOT NULL
 SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 
--- A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits for
--- proofs; then nothing can change its holder, and a new statement has a new snapshot, with all that
--- was committed meanwhile. The answer is the former hold: no other statement of the packet gives
--- rows. The session's row comes last: no statement waits for a lock row while it holds a session
--- row, so no circle of waits can close.
+-- A transaction inside one packet; see waiter.sql. It first takes X on the lock row, and waits for
+-- proofs. Then nothing can change the holder, and the next statement has a snapshot with all that
+-- was committed meanwhile. The answer is the former hold, since no other statement of the packet
+-- gives rows. The session's row comes last: no statement waits for a lock row while it holds a
+-- session row, so no circle of waits can close.
 -- name: force_release
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
@@ -273,8 +279,9 @@ UPDATE {prefix}session SET notices = notices + 1
 WHERE id = @leasehold_session AND @leasehold_go = 1;
 COMMIT;
 
--- $1 key, $2 kind. Locks the row first: grants to holders lock it, and the next statement sees
--- those that came before. Then it changes one row, by primary key, that has no holders.
+-- $1 key, $2 kind. It locks the row first. Grants to holders lock that row, too, so the next
+-- statement sees all earlier grants. Then it changes the row, by primary key, if the key has no
+-- holders.
 -- name: change_kind
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
@@ -313,9 +320,8 @@ UPDATE {prefix}session SET notices = notices + 1
 WHERE id = @leasehold_session AND @leasehold_go = 1;
 COMMIT;
 
--- $1 key, $2 owner, $3 token, $4 term in microseconds. Decides as `reenter` does: only the holder
--- itself can be told no too early. The expiry comes before the session in the list, which is read
--- from left to right.
+-- $1 key, $2 owner, $3 token, $4 term in microseconds. It tests the session as `reenter` does. The
+-- expiry is assigned before the session, since assignments run from left to right.
 -- name: give_term
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 JOIN {prefix}session s ON s.id = l.session_id
@@ -336,10 +342,10 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
   AND l.expires_at > {now};
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
--- The session it comes from is compared on the row as it is when it is changed, so that of two
--- adopters the second finds the session of the first. Adopting again changes nothing, which the
--- count of affected rows does not tell from a refusal: the report asks the row instead. It looks
--- for our own session's name, which nobody else writes.
+-- The former session is compared on the row at the moment of the change, so if two sessions adopt
+-- one hold, the second finds the session of the first. To adopt again changes nothing, and the
+-- count of affected rows does not tell that from a refusal. So the report reads the row, and looks
+-- for the name of our own session, which nobody else writes.
 -- name: adopt
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $5 AND m.expires_at > {now}
@@ -359,10 +365,10 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l
        (SELECT COUNT(*) FROM {prefix}session m WHERE m.id = $5 AND m.expires_at > {now});
 
 -- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction: without a clock, so
--- that neither the time zone nor the flags of the caller's connection matter.
--- By primary key: one record lock. It waits for a session that has the row at this moment, and each
--- of those is done within one statement and holds nothing that the caller has: so no circle can
--- close. Not SKIP LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller
--- back. Reads: 1 row.
+-- that neither the time zone nor the flags of the caller's connection matter. It takes one record
+-- lock, by primary key. It waits for a session that has the row at this moment. Such a session ends
+-- within one statement, and waits for nothing that the caller has, so no circle of waits can close.
+-- SKIP LOCKED is not used, because MariaDB may report it as a deadlock, which rolls the caller's
+-- transaction back. Reads: 1 row.
 -- name: move
 UPDATE {prefix}lock l SET l.owner = $4 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;

@@ -1,16 +1,16 @@
 -- Keys that several can hold, on MySQL and MariaDB, which differ only in {share_skip_locked}, see
 -- words.sql; the reasons for the statements' shapes: hold.sql.
 --
--- A grant is a short transaction that begins and ends inside one packet, so that the server carries
--- it through whatever becomes of the client. It locks the gate in a statement of its own: MariaDB
+-- A grant is a short transaction that begins and ends inside one packet, so that the server
+-- finishes it whatever happens to the client. It locks the gate in a statement of its own: MariaDB
 -- opens the snapshot of an UPDATE before it waits for the row, when it plans a nested SELECT that
 -- names a row by a constant, and that snapshot lacks the grant it waited for (tried: both get the
--- key). The next statement has a snapshot of its own, and counts the holders; so of two grants
--- the second sees the first.
--- It reads the rows of others and never locks them: a proof may be open on any of them.
--- If some of them look dead it changes nothing until the caller says that it has emptied their rows
--- as far as possible: one by one, each in a packet, see `bury`; the reaper removes them. An emptied
--- row has no bits, no permits and token 0, so that no statement of its dead owner finds it.
+-- key). The next statement has a snapshot of its own, and counts the holders; so of two grants the
+-- second sees the first. It reads the rows of others and never locks them: a proof may be open on
+-- any of them. If some of them look dead, it changes nothing until the caller says that it has
+-- emptied their rows as far as possible. The caller empties them one by one, each in its own
+-- packet: see `bury`. The reaper removes them. An emptied row has no bits, no permits and token 0,
+-- so that no statement of its dead owner finds it.
 
 -- Tests holder row h with session row s. A missing session counts as alive.
 -- word: live
@@ -29,12 +29,12 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted
 -- 1. The pre-check, a holder_status: plain reads, in which those that look dead do not count. It
 --    may only refuse. If it is not 1, or dead holders are to be buried first, the later parts lock
 --    nothing. If refused, the answer names the live holder with the lowest token.
--- 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
---    gate is locked, so that nobody else waits for them.
--- 3. The grant: X on the gate, the holds of others, then the decision.
+-- 2. Takes X on the owner's own row, if there is one. It waits for proofs of the owner's own hold
+--    before it locks the gate, so that nobody else waits for them.
+-- 3. The grant: takes X on the gate, reads the holds of others, and decides.
 -- 4. The row.
 -- 5. Reports.
--- Reads: 24 rows, and 3 for each other holder; without the dead, see `bury`.
+-- Reads: 24 rows, and 3 for each other holder; those of `bury` come on top.
 -- name: try_acquire
 SELECT CASE
     WHEN NOT EXISTS (
@@ -109,9 +109,9 @@ FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND h.owner <> $2 AND h.mode <> 0 AND s.expires_at <= {now}
 ORDER BY h.owner;
 
--- For each of these: the proof of its death, then its row if nobody has it locked, both by primary
--- key; no statement waits, and none touches another row. The session of a holder row never changes.
--- $1 key, $2 owner, $3 session.
+-- Sent for each holder of `looks_dead`: proves its death, then empties its row if nobody has locked
+-- that, both by primary key. No statement waits, and none reads another row. The session of a
+-- holder row never changes. $1 key, $2 owner, $3 session.
 -- name: bury
 SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d
 WHERE d.id = $3 AND d.expires_at <= {now} {share_skip_locked};
@@ -204,9 +204,9 @@ SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
 FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- $1 key. Counts the live holders of the phase before it locks the gate, which may only refuse, and
--- again when it has locked the gate and each holder's row. A caller that leaves locks its own row
--- and not the gate, so that it waits for that lock. Whether a session lives is tested at one time,
--- read after the waits: so the counted rows pass. Reads: 8 rows, and 8 for each holder.
+-- again when it has locked the gate and each holder's row. A participant that leaves locks its own
+-- row and not the gate, so it waits for those row locks. One time, read after the waits, decides
+-- which sessions live, so all counted rows pass. Reads: 8 rows, and 8 for each holder.
 -- name: pass
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
@@ -278,11 +278,11 @@ AND (l.arrived > 0 OR EXISTS (
     SELECT 1 FROM {prefix}holder h
     WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0)));
 
--- First a look at the owners it concerns. Then one packet: their rows, waiting for proofs, so that
--- only calls that prove or end one of these very holds wait; then the gate; then the live holds,
--- which are the answer, being the only rows that the packet gives; then the changes, all by primary
--- key, the sessions last: see `force_release` of hold.sql. A holder that is granted a hold after
--- the look keeps it, since the hold began after the request to free the key.
+-- `whose` first reads the owners. Then one packet locks their rows and waits for proofs, so that
+-- only calls that prove or end one of these very holds wait; then it locks the gate. Its answer is
+-- the live holds, since no other statement of it gives rows. Then it makes the changes, all by
+-- primary key, those of sessions last: see `force_release` of hold.sql. A holder that is granted a
+-- hold after the look keeps it, since the hold began after the request to free the key.
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 

@@ -1,8 +1,8 @@
 -- Finds the tables of leasehold in a database, whatever they are called.
 --
--- Answers with schema, prefix, and whether these tables are ours; a table of records counts where
--- the tables of the first migration stand beside it. Read only, the catalogue's own snapshot; it
--- sees the tables that this user may see.
+-- The answer has the schema, the prefix, and whether these tables are ours. A table of records
+-- counts if the tables of the first migration stand beside it. The statement reads the catalogue
+-- only, and finds the tables that this user may see.
 
 -- $1 our prefix. In this database alone: another one of the same server is another database. The
 -- server's own comparison decides which tables are ours, as it does for the tables of a statement.

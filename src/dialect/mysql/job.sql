@@ -1,20 +1,20 @@
 -- Jobs on MySQL and MariaDB. The rules of hold.sql and waiter.sql; the contract:
 -- src/store/job_store.hpp.
 --
--- A claim, or the end of jobs, is a transaction inside one packet. Neither server gives back the
--- rows that an UPDATE has changed: so the ids of locked rows go into a variable, as a list in JSON.
--- By such a list later statements of the packet find exactly these rows, by primary key; the join
--- begins with the list, which leaves the planner no choice. (On both, also for DELETE; an IN of a
--- few keys reads all of a small table, and locks it.) Lists of our own come as a parameter.
--- In statements that may run on a connection that was lent, {utc} stands for {now}.
+-- A claim, or the end of jobs, is a transaction inside one packet. Neither server answers with the
+-- rows that an UPDATE has changed, so a variable gets the ids of the locked rows, as a list in
+-- JSON. By that list later statements of the packet find exactly these rows, by primary key: the
+-- join begins with the list, which leaves the planner no choice on either server, also for DELETE.
+-- An IN of a few keys would read, and lock, all of a small table. Lists of the caller come as a
+-- parameter. Statements that may run on a borrowed connection use {utc} instead of {now}.
 
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit
 
--- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
--- end of their type stay there: the sum would fail, and with it each claim of the queue.
+-- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
+-- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
 -- word: take
 j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
     j.attempts = LEAST(j.attempts, 2147483646) + 1, j.rescues = LEAST(j.rescues, 2147483646),
@@ -23,9 +23,9 @@ j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
 
 -- ---- enqueuing
 
--- The text of an insert: this, a row for each job, and the part that answers with the ids: all on
--- MariaDB, on MySQL the first and its distance from the next. The numbers of a list of rows whose
--- unique keys are free follow each other at any innodb_autoinc_lock_mode.
+-- The text of an insert: this, a row for each job, and the part that answers with the ids: all ids
+-- on MariaDB; on MySQL the first one and its distance to the next. The numbers of a list of rows
+-- whose unique keys are free follow each other at any innodb_autoinc_lock_mode.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -54,8 +54,9 @@ RETURNING id
 ($1, $2, 1, $4, {utc}, {utc} + $14, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- $1 queue, $2 ordering key, $3 number, $4 how many jobs of a key may run at a time, as the caller
--- believes: a part of a UNION ALL. Answers how many jobs stand there, as far as they matter; what
--- $4 is; and the time. Reads: $4 rows, and what is not due before them.
+-- believes: a part of a UNION ALL. Answers how many jobs of the key there are, without scheduled
+-- ones and $4 at most; the true value of $4; and the time. Reads: $4 rows, and what is not due
+-- before them.
 -- name: ahead
 SELECT $3, (SELECT COUNT(*) FROM (
                SELECT 1 FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
@@ -63,15 +64,15 @@ SELECT $3, (SELECT COUNT(*) FROM (
        COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1),
        {utc}
 
--- $1 queue, {keys}: unique keys from $2 on. The taken ones: by a plain read, so that nothing stays
--- locked in the caller's transaction.
+-- $1 queue, {keys}: unique keys from $2 on. Answers the taken ones, by a plain read, so that
+-- nothing stays locked in the caller's transaction.
 -- name: taken
 SELECT unique_slot FROM {prefix}job FORCE INDEX ({bare}job_unique)
 WHERE queue = $1 AND unique_slot IN ({keys});
 
 -- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row. The
--- second is for where a plain read may see an old snapshot; it keeps the row locked, as the insert
--- that was refused has done already.
+-- second form is for a transaction whose plain reads may see an old snapshot. It keeps the row
+-- locked, as the refused insert has done already.
 -- name: find_unique
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
@@ -80,12 +81,12 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
 -- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. A running job stays as it is, and is not locked: its worker would wait for the caller to
--- commit; then no row is answered. The first finds the row by a plain read, and changes it by
--- primary key, since the end of a job locks in this order; the second is for where a plain read may
--- see an old snapshot. Assignments run from left to right: `state` asks for the old due time.
--- `enqueued_at` always changes, so that the row counts as changed with and
--- without CLIENT_FOUND_ROWS.
+-- ended. A running job stays as it is, and then no row is answered. It is not locked, since its
+-- worker would wait until the caller commits. The first form finds the row by a plain read, and
+-- changes it by primary key, since the end of a job locks in this order. The second form is for a
+-- transaction whose plain reads may see an old snapshot. Assignments run from left to right:
+-- `state` asks for the old due time. `enqueued_at` always changes, so that the row counts as
+-- changed with and without CLIENT_FOUND_ROWS.
 -- word: new_due
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- word: replacement
@@ -112,8 +113,8 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- Takes the parameters of `claim`. Plain reads of the session and the queue; then the first rows
 -- that nobody else has locked. With one kind, or all, no more than $2 are locked: the LIMIT of a
--- derived table is carried out by itself. If a job has an ordering key the claim is made in
--- turn: here jobs behind it would go before it.
+-- derived table is carried out by itself. If a job has an ordering key, the caller makes a claim in
+-- turn: here jobs behind that one would be claimed before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
@@ -142,8 +143,8 @@ COMMIT;
 -- The first available jobs of a queue, as many as {most} says: of all kinds, or of some, by a part
 -- for each. A part locks so many of its kind, around rows that others have locked. With several
 -- kinds more rows are locked than claimed, until this commits. Jobs of other kinds are neither read
--- nor locked. A locking read sees the newest rows, and so a later part sees commits that an earlier
--- part did not: of jobs that are committed in between, the later one may be claimed first.
+-- nor locked. A locking read sees the newest rows, so a later part sees commits that an earlier
+-- part did not see. If jobs are committed in between, the later one may be claimed first.
 -- name: first_of_all
 SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
     WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0
@@ -279,8 +280,9 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- Those job rows with the end of each: step, delay, text in hexadecimal digits, the microseconds
--- that a row is kept that ends by this step, or -1, and those for which a cancelled job is kept.
+-- The job rows of {held} with the end of each: step, delay, text in hexadecimal digits, the
+-- microseconds that the row of a job that ends by this step is kept, or -1, and the microseconds
+-- that a cancelled job is kept.
 -- word: ends
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
         asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', step BIGINT PATH '$[2]',
@@ -301,11 +303,11 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- $2 list as {ends}. A part of a transaction.
 --
 -- 1. Locks the rows, as `complete`; the answer, with the state of each from now on.
--- 2. For each ordering key as many of the first blocked jobs as are not in their way any more.
---    `unblock` finds those that it misses, since they were blocked after this snapshot.
+-- 2. Finds for each ordering key as many of the first blocked jobs as jobs of this list have left
+--    their place. `unblock` finds a job that was blocked after this snapshot.
 -- 3. Ended jobs go to the history. 4. Jobs that go on do not run any more; an attempt counts only
 --    if it failed. `attempts` comes last, since the other assignments read it.
--- 5. Rows that still run are of ended jobs.
+-- 5. Deletes the rows that still run, which are those of ended jobs.
 -- Reads: 8 rows for each.
 -- name: finish
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;

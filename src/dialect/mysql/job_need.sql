@@ -6,10 +6,10 @@
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
 -- {ids} of jobs, $1 how many. One snapshot: the needs for those of them that have ended, and what
--- became of each, null if nothing is kept of it. Its limit keeps the derived table from being
--- merged: it decides before the row of a need is read.
--- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
--- that waits for one that has ended; of those that wait for one that has not, none.
+-- became of each, null if nothing is kept of it. The limit of the derived table keeps the planner
+-- from merging it, so that it decides before the row of a need is read. Indexes: job_pkey,
+-- job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each job that waits for an
+-- ended one; none for jobs that wait for one that has not ended.
 -- name: over
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id)

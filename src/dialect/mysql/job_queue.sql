@@ -6,8 +6,8 @@
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue: else it would read all
--- jobs that are not scheduled to find one that is. Indexes: job_order, job_due,
+-- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue: otherwise it would read
+-- all jobs that are not scheduled to find a scheduled one. Indexes: job_order, job_due,
 -- job_schedule_next. Reads: 5 rows for each.
 -- name: look
 SELECT $2 AS number,
@@ -62,8 +62,8 @@ ON DUPLICATE KEY UPDATE
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
 
 -- $1 queue, $2 how many, $3 and $4 the priority and the id behind which they are. One snapshot: the
--- running jobs whose session is expired or missing. Reads: what runs behind that, and its
--- sessions.
+-- running jobs whose session is expired or missing. Reads: the running jobs behind that place, and
+-- their sessions.
 -- name: lost
 SELECT j.session_id, s.id IS NULL, j.id, j.token, j.priority
 FROM {prefix}job j FORCE INDEX ({bare}job_order)
@@ -84,7 +84,8 @@ IF({rescued_to} = 7, $4, $5)
 -- cancelled ones.
 --
 -- 1. The proof for an existing session; skips a row that a heartbeat in flight has locked.
--- 2. The jobs as they were seen, around those that a worker is ending at this moment.
+-- 2. Locks the jobs if they are as they were seen, and skips those that a worker is ending at this
+--    moment.
 -- 3. The counts of the answer, and the next jobs of their keys.
 -- 4. As `finish`.
 -- name: rescue
@@ -150,7 +151,7 @@ FROM (
     WHERE p.queue = @leasehold_queue AND p.ordering_key = @leasehold_key AND p.state <> 1
     ORDER BY p.queue, p.ordering_key, p.id LIMIT {per_key}) f;
 
--- Ends such a packet. Answers what {per_key} is, the last key, and the ids as a list.
+-- Ends a packet of `next_key`s. Answers what {per_key} is, the last key, and the ids as a list.
 -- name: last_key
 SELECT COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q
                  WHERE q.name = @leasehold_queue), 1),
@@ -185,7 +186,7 @@ WHERE h.prune_at <= {utc} AND NOT EXISTS (
     SELECT 1 FROM {prefix}job_need n FORCE INDEX ({bare}job_need_needs) WHERE n.needs_id = h.id)
 ORDER BY h.prune_at, h.id LIMIT $1 OFFSET $2;
 
--- $1 list of ids. Steps around locked rows. Answers how many rows were removed.
+-- $1 list of ids. Skips locked rows. Answers how many rows were removed.
 -- name: prune_of
 START TRANSACTION;
 SELECT CONCAT('[', GROUP_CONCAT(j.id), ']'), COUNT(*) INTO @leasehold_ids, @leasehold_count
@@ -200,8 +201,9 @@ SELECT @leasehold_count;
 
 -- ---- managing
 
--- $1 id, $2 the microseconds that the job is kept, or -1. Waits for a lock on the row. Answers 1,
--- and whether the job did not run; or how many ended ones have this id. Reads: some rows.
+-- $1 id, $2 the microseconds that the job is kept, or -1. Waits for a lock on the row. Answers
+-- whether the job existed, whether it did not run, and how many rows of the history and of the jobs
+-- have this id now. Reads: some rows.
 -- name: cancel
 START TRANSACTION;
 SELECT COUNT(*), COALESCE(MAX(j.state <> 3), 0), IF(MAX(j.state) NOT IN (3, 5), $1, NULL)
@@ -292,8 +294,8 @@ ORDER BY id LIMIT $4;
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. The new turn changes the row, which refuses
--- claims by the former limits if several nodes are written to. Starts counted at another rate count
--- no more; that is set first, while the columns have the former rate.
+-- claims by the former limits if several nodes are written to. If the rate changes, past starts no
+-- longer count. That is assigned first, while the columns still have the former rate.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -304,7 +306,7 @@ ON DUPLICATE KEY UPDATE
     running_per_key_max = $3, starts_max = $4, starts_per = $5, keep_completed = $6,
     keep_discarded = $7, keep_cancelled = $8, turn = turn + 1;
 
--- $1 name, $2 whether.
+-- $1 name, $2 whether the queue is paused.
 -- name: set_paused
 INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
 ON DUPLICATE KEY UPDATE is_paused = $2, turn = turn + 1;

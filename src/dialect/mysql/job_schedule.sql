@@ -21,7 +21,7 @@ SELECT {now} AS now_at, {schedule_columns}
 SELECT next_at - {now} FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
  WHERE queue = $1 AND is_paused = 0 AND next_at > {utc} ORDER BY next_at LIMIT 1;
 
--- $1 name, $2 version. Steps around a locked row: other schedules are due, too. Reads: 1 row.
+-- $1 name, $2 version. Skips a locked row, since other schedules are due, too. Reads: 1 row.
 -- name: lock_unlocked
 SELECT 1 FROM {prefix}job_schedule WHERE name = $1 AND version = $2 FOR UPDATE SKIP LOCKED;
 

@@ -1,11 +1,11 @@
 -- Several keys at once on MySQL and MariaDB. The rules of hold.sql.
 --
--- Granting is one transaction inside one packet: the rows are locked in the order of the keys, by
--- primary key, and only then it is decided, for all of them. A statement that waits for a row holds
--- only smaller ones, so that no two of these can wait for each other in a circle. It waits for a
--- session that is taking the same row at this moment, and for the proofs of one that has taken it
--- since the look. A death is proved when all rows are locked; see {proved_dead} of words.sql, which
--- waits for nobody.
+-- A grant is one transaction inside one packet. It locks the rows in the order of the keys, by
+-- primary key, and only then decides for all of them. A packet that waits for a row holds only rows
+-- of smaller keys, so no two of them can wait for each other in a circle. It waits for a session
+-- that is taking the same row at this moment, and for the proofs of a holder that has taken it
+-- since the pre-check. A death is proved when all rows are locked; see {proved_dead} of words.sql,
+-- which waits for nobody.
 
 -- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, {keys}: the keys from $5 on;
 -- {size}: how many. The same in `take`.
@@ -30,8 +30,9 @@ ORDER BY l.lock_key;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE;
 
--- If not all can be taken the WHERE of the change is impossible. Then it reads this owner's
--- fences, while the rows are locked, so that nobody can have freed one by force meanwhile.
+-- If not all keys can be taken, the WHERE of the change is impossible. After the change it reads
+-- this owner's fences while the rows are locked, so that nobody can have freed one by force
+-- meanwhile.
 -- name: take
 SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
@@ -68,10 +69,10 @@ UPDATE {prefix}lock FORCE INDEX (PRIMARY) SET proofs = proofs + 1
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key;
 
--- The parameters of `prove_all`; {size}: how many.
--- An owner id belongs to one acquisition alone, so it stands for the fences too. If one of the
--- holds is not ours any more this frees nothing, so that it does not wait behind the next holder's
--- proof; it reports the holds that are still ours, which the caller releases one by one.
+-- The parameters of `prove_all`; {size}: how many. An owner id belongs to one acquisition alone, so
+-- its test covers the fences, too. If one of the holds is no longer ours, the packet frees nothing,
+-- and so does not wait behind the next holder's proof. It reports the holds that are still ours,
+-- and the caller releases these one by one.
 -- name: release_all
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key IN ({keys}) AND l.owner = $1;

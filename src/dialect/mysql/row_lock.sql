@@ -1,14 +1,16 @@
--- MySQL and MariaDB: the transactions that lock a row. They may take their time: only people ask.
+-- MySQL and MariaDB: the transactions that lock a row. Only people ask for them, so these
+-- statements may be slow.
 
--- $1 the first key, $2 the first after all of them, $3 limit. Keys whose holds are over, and that
--- nobody has taken or cleaned up.
+-- $1 the first key, $2 the first after all of them, $3 limit. Lists the keys whose hold is over,
+-- and that nobody has taken or cleaned up since.
 -- name: list_passed
 SELECT l.lock_key FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND NOT ({unexpired})
 ORDER BY l.lock_key LIMIT $3;
 
 -- $1 key. Asks whether a row that a taker would lock is locked: the row of the key, or a holder's.
--- It locks unlocked ones for an instant, and waits for no row. INTO, so that one answer is left.
+-- It locks unlocked ones for an instant, and waits for no row. The INTO leaves the packet with one
+-- answer.
 -- name: is_locked
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE SKIP LOCKED;
@@ -18,7 +20,7 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
        + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
 
 -- $1 key. As `is_locked` for a user that may only read, and on a server that takes no writes: it
--- finds rows that are locked to be changed, and no shared locks, such as a proof's.
+-- finds exclusively locked rows, and no shared locks, such as those of proofs.
 -- name: is_locked_to_change
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 {share_skip_locked};
@@ -47,8 +49,9 @@ LEFT JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
 LEFT JOIN information_schema.INNODB_TRX x ON x.trx_id = d.ENGINE_TRANSACTION_ID
 ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
 
--- The columns of `lockers`, for every session that has rows locked: one of them has this row. The
--- server renews the list when nobody has asked for 100 ms, so this waits that long. Needs PROCESS.
+-- The columns of `lockers`, for every session that has rows locked; one of these has locked this
+-- row. The server renews the list only if nobody has asked for 100 ms, so the statement first waits
+-- that long. Needs PROCESS.
 -- name: suspects
 DO SLEEP(0.11);
 SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,

@@ -18,8 +18,8 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 -- $8 schedule or null: in this and in `insert`.
 --
 -- The UPDATE takes X on the record, by primary key, and tests it then. ROW_COUNT says whether it
--- changed anything, which a start always does; a record that is ours already is an earlier
--- attempt's. Reads: 4 rows; and as many again where `insert` met somebody else's.
+-- changed anything, which a start always does. A record that is ours already is of an earlier
+-- attempt. Reads: 4 rows, and as many again if `insert` met the record of another process.
 -- name: claim
 UPDATE {prefix}run r
 SET r.tick = $5, r.token = $2, r.owner = $3, r.node_info = $4, r.started_at = {now},
@@ -38,9 +38,8 @@ INSERT INTO {prefix}run
      message, schedule)
 VALUES ($1, $5, $2, $3, $4, {now}, {now} + $6, NULL, 1, NULL, '', $8);
 
--- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message.
--- UTC_TIMESTAMP, not {now}: on a connection that was lent the time zone is its owner's. Reads: 1
--- row.
+-- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message. It uses UTC_TIMESTAMP
+-- instead of {now}, since a borrowed connection has the time zone of its owner. Reads: 1 row.
 -- name: finish
 UPDATE {prefix}run
 SET finished_at = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), state = $4,

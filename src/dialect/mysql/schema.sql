@@ -1,7 +1,7 @@
--- The tables themselves. MySQL and MariaDB do not differ in anything that is used here, but for
--- GET_LOCK: it takes fractions of a second on MariaDB and rounds them on MySQL, where names are
--- also case-insensitive and at most 64 characters long; so waits are whole seconds, and names are
--- hashed to 60 lower-case digits.
+-- The tables themselves. Of what is used here, MySQL and MariaDB differ in GET_LOCK alone. It takes
+-- fractions of a second on MariaDB and rounds them on MySQL, so waits are whole seconds. On MySQL
+-- names of locks are case-insensitive and have at most 64 characters, so names are hashed to 60
+-- lower-case digits.
 --
 -- DDL commits by itself on both: a migration that fails leaves a part of itself behind, and its
 -- record says that it is not finished.
@@ -103,7 +103,7 @@ WHERE task = $1 AND turn = $2;
 -- columns, whether there is something to clear, whether somebody may wait for it, and the end of
 -- its session.
 --
--- If an owner's end is not known, its session's row is gone.
+-- If a row has an owner and no end, the row of the session is gone.
 -- name: look_at_locks
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
@@ -142,8 +142,9 @@ WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
 -- A statement whose variable is not 1 reads no table. No DELETE has a subquery: at READ COMMITTED
 -- it locks the rows it reads, where UPDATE does not. $1, $2 and $4 as above.
 --
--- The first statement locks the lock row, so the snapshot of the second is newer
--- than its grant: a session that it does not have was there when the hold was granted, and is gone.
+-- The first statement locks the lock row, so the snapshot of the second is newer than the grant.
+-- The session's row existed when the hold was granted, so if the snapshot lacks it, the session is
+-- gone.
 -- name: free_lock
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
@@ -191,7 +192,7 @@ DELETE FROM {prefix}session WHERE id = $1 AND @leasehold_go = 1;
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
 
 -- The mark is locked before the first delete, and every insert of a new key locks it before it
--- inserts: no key can come back with a fence below the one it was removed with.
+-- inserts. So no key can come back with a fence below that of its removed row.
 -- name: lock_mark
 SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDATE;
 

@@ -1,8 +1,8 @@
 -- Sessions on MySQL and MariaDB.
 
--- NOW is the start of the statement, SYSDATE the instant at which it is asked for: the two differ,
--- unless it took no microsecond from one to the other, or they are one. There is no variable to
--- ask: `--sysdate-is-now` is an option of the server alone.
+-- NOW is the start of the statement, and SYSDATE the time at which it is evaluated. The two are
+-- equal if less than a microsecond lies between them, or if the server runs with
+-- `--sysdate-is-now`. No variable tells that option.
 -- name: clock
 SELECT SYSDATE(6) <> NOW(6);
 
@@ -18,15 +18,16 @@ SHOW VARIABLES WHERE Variable_name IN (
     'transaction_read_only', 'tx_read_only', 'wsrep_on');
 
 -- For each connection of our own where several nodes are written to: a statement, or a transaction,
--- begins when this node has all that was committed anywhere before.
--- A row where it is Galera's: MySQL can be, too, in others' builds.
+-- begins when this node has all that was committed anywhere before. Answers a row on Galera, which
+-- builds of MySQL by others may contain, too.
 -- name: galera
 SHOW VARIABLES LIKE 'wsrep_sync_wait';
 
--- And the node repeats no statement by itself, as it does by default with one that another node's
--- change has rolled back. In a transaction inside one packet it may repeat a statement alone, after
--- the rest was rolled back, and the COMMIT that follows succeeds: two were told that they had been
--- granted a key, with one token (MariaDB 10.11.19). A rolled back statement is to be an error.
+-- The statement also keeps the node from repeating statements. By default a node repeats a
+-- statement that another node's change has rolled back. In a transaction inside one packet it may
+-- repeat that statement alone, after the rest was rolled back, and the following COMMIT succeeds:
+-- so two sessions were granted a key with one token (MariaDB 10.11.19). With this setting such a
+-- statement fails.
 -- name: enter_galera
 SET SESSION wsrep_sync_wait = 15, SESSION wsrep_retry_autocommit = 0;
 
@@ -48,10 +49,12 @@ WHERE id = $1 AND expires_at > {now};
 -- $1 key, $2 owner, $3 id, $4 node_info, $5 null, $6 delay, $7 metadata or null, $8 ttl. One packet
 -- and one transaction. 1062, a row of this id, ends the packet, and the transaction is rolled back.
 --
--- 1. May only refuse: see `try_acquire` of hold.sql. It does not wait for a key that somebody has.
--- 2. Decides: X on the lock row, by primary key, then the test again. No session is asked for: the
---    one that gets the key begins here. A statement that has a session's row waits for no lock row.
--- 3. Not without the grant.
+-- 1. The pre-check may only refuse: see `try_acquire` of hold.sql. It does not wait for a key that
+--    has an owner.
+-- 2. Decides: takes X on the lock row, by primary key, and tests again. It tests no session, since
+--    the one that gets the key begins here. A statement that has a session's row waits for no lock
+--    row.
+-- 3. Makes the session, only with the grant.
 -- name: start_with_grant
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NULL;
@@ -67,18 +70,17 @@ SELECT $3, $4, {now}, {now}, {now} + $8, 0 FROM DUAL WHERE @leasehold_go IS NOT 
 SELECT @leasehold_go;
 COMMIT;
 
--- A server is another one after each start: the last two parts of UUID() are the machine's address
--- and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
--- with the clock). If the draw is the same again, one in 16,384, a direct connection has been
--- replaced all the same, which is asked about too; another server differs in the rest. The server
--- draws its 14 bits anew when its clock steps back: then a session looks once more than it must.
+-- Each start of a server is another incarnation. The last two parts of UUID() are the machine's
+-- address and 14 bits that the server draws at each start (Uptime counts whole seconds, and moves
+-- with the clock). In one case of 16,384 the bits are the same again; then a direct connection has
+-- been replaced, which the caller tests, too. Another server differs in the other parts. The server
+-- draws the bits anew if its clock steps back; then a session looks once more than it must.
 -- word: incarnation
 CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)
 
--- $1 id, $2 ttl, $3 notices, $4 incarnation.
--- Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
--- expiry changes nothing. No other statement locks a live session's row, except the moment in
--- which force_release() adds a notice.
+-- $1 id, $2 ttl, $3 notices, $4 incarnation. Takes X on its own row, by primary key, and only then
+-- reads the clock, so a heartbeat that waited beyond its expiry changes nothing. No other statement
+-- locks a live session's row, except the moment in which force_release() adds a notice.
 -- name: heartbeat
 UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
 WHERE id = $1 AND expires_at > {now} AND notices = $3
@@ -98,11 +100,12 @@ SELECT notices, {incarnation} FROM {prefix}session WHERE id = $1 AND expires_at 
 -- name: end
 UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
 
--- $1 id. One packet, each statement by itself. The counted rows are plain reads, since a DELETE
--- would lock all that it reads, and wait for proofs. Nothing can come after it: no request of this
--- session is under way, and a waiter that could be handed a key is counted as a waiter. {keys},
--- {owned}, {queued}: the last things that the session had. By primary keys, each of which a scan
--- would be preferred to while its table is small; reads: 3 rows for each, and 2.
+-- $1 id. One packet, each statement by itself. Plain reads count the rows, since a DELETE would
+-- lock all that it reads, and wait for proofs. Nothing is granted to the session afterwards: no
+-- request of it is under way, and each waiter that could be handed a key is counted. {keys},
+-- {owned} and {queued} are the last holds and waiters of the session. FORCE INDEX makes each read
+-- use the primary key, since the planner prefers a scan of a small table. Reads: 3 rows for each
+-- entry, and 2.
 -- name: remove
 SELECT (SELECT COUNT(*) FROM {prefix}lock l FORCE INDEX (PRIMARY)
         WHERE l.session_id = $1 AND l.lock_key IN ({keys}))
@@ -114,8 +117,9 @@ INTO @leasehold_kept;
 DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now} AND @leasehold_kept = 0;
 UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
 
--- $1 key, $2 owner, $3 token, $4 id. One packet and one transaction: as `release` of hold.sql, for
--- one level and a key without a ticket. The lock row first, as a forced release does.
+-- $1 key, $2 owner, $3 token, $4 id. One packet and one transaction: it does what `release` of
+-- hold.sql does, for one level and a key without a ticket. It locks the lock row first, as a forced
+-- release does.
 -- name: end_with_release
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
@@ -129,7 +133,7 @@ DELETE FROM {prefix}session WHERE id = $4 AND expires_at > {now} AND @leasehold_
 SELECT @leasehold_go = 1;
 COMMIT;
 
--- There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
 SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
        expires_at - {now}

@@ -1,7 +1,7 @@
 -- MySQL and MariaDB: the shape of our tables, as they are and as the migrations make them.
 
--- $1 the prefix. A line for each column, index and table. Not the text of defaults and checks:
--- servers spell it in different ways.
+-- $1 the prefix. Answers a line for each column, index and table. It leaves out the text of
+-- defaults and checks, which servers spell in different ways.
 -- name: shape
 SELECT CONCAT(SUBSTR(c.TABLE_NAME, CHAR_LENGTH($1) + 1), ' column ', c.COLUMN_NAME, ' ',
               LOWER(c.DATA_TYPE),

@@ -4,18 +4,19 @@
 -- paused or cut off between two round trips would keep the lock row locked, whatever its TTL. It
 -- locks the lock row first, by primary key. At READ COMMITTED each statement after that has a
 -- snapshot of its own, so it sees every waiter: nobody queues without that lock. Only a waiter that
--- leaves does without, by primary key of its own row. Decisions are handed on in user variables;
--- each is assigned by a SELECT … INTO that always answers with one row, so that none is left of an
--- earlier packet, and where one says no the statements that follow lock nothing.
--- Rows of the queue can be made inside a transaction, unlike lock rows: two of one key cannot be
--- made at once, and tickets are never used again, so no insert finds the remains of another row.
+-- leaves does not lock it, and deletes its own row by primary key. User variables hand decisions on
+-- from statement to statement. A SELECT … INTO that always answers one row assigns each, so that no
+-- value is left of an earlier packet. If a variable says no, the following statements lock nothing.
+-- A row of the queue can be made inside a longer transaction, which a lock row cannot: two rows of
+-- one key are never made at once, and tickets are never used again, so no insert meets what is left
+-- of a deleted row.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- bell or null.
 --
--- 1. The lock, or nothing: a proof may keep the row for long.
--- 2. Under it, the facts that decide.
--- 3. The mark, the row, and the answer.
+-- 1. Locks the lock row, or skips it if it is locked, since a proof may keep the lock for long.
+-- 2. Reads under that lock what decides.
+-- 3. Raises the mark, inserts the row, and answers.
 -- name: enqueue
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
@@ -38,16 +39,18 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
           LAST_INSERT_ID(), NULL), @leasehold_live, @leasehold_kind,
        @leasehold_takeable;
 
--- $1 key, $2 owner, $3 token. The usual case of `hand_over`, in fewer statements: somebody live
--- waits. If nobody does, or the first has just left, there is no row and nothing changes.
+-- $1 key, $2 owner, $3 token. Does the work of `hand_over` in fewer statements, if a live waiter
+-- exists. If there is none, or the first one has just left, the packet answers no row and changes
+-- nothing.
 --
--- 1. The first that is live, without a lock: later waiters come behind it, and only its own
---    process, or a hand-over, removes it while it lives. Nobody, where the hold is not ours:
---    a call that comes too late does not wait.
--- 2. The grant, which waits for proofs of the same hold, and does nothing if that waiter has left.
---    The mark is the newest ticket: if its waiter is deleted nobody is left. If another is,
---    and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
--- 3. The waiter is deleted, and the dead before it.
+-- 1. Reads the first live waiter without a lock: later waiters come behind it, and while it lives
+--    only its own process or a hand-over removes it. If the hold is not ours, it finds nobody, so a
+--    call that comes too late does not wait.
+-- 2. Makes the grant; it waits for proofs of the same hold, and does nothing if that waiter has
+--    left. The mark is the newest ticket. If the waiter with that ticket is deleted, nobody is
+--    left. If another waiter would be deleted and the read has nobody behind it, the newest waiter
+--    has left or is just coming. Then nothing changes, and `hand_over` finds out.
+-- 3. Deletes that waiter, and the dead ones before it.
 -- Reads: 13 rows, and 4 for each waiter that goes with it.
 -- name: pass_on
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
@@ -91,8 +94,9 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 FOR UPDATE;
 {grant_next};
 
--- $1 key. Waits for nobody. First it tests whether the key is free or past its term; if not, it
--- finds the session whose death to prove; then the proof, for which see {proved_dead} in words.sql.
+-- $1 key. Waits for nobody. First it tests whether the key is free or past its term. If not, it
+-- finds the session whose death has to be proved, and then proves it: see {proved_dead} in
+-- words.sql.
 -- name: serve
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
@@ -109,14 +113,14 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 {touch_dead};
 {grant_next};
 
--- With the lock row locked, where @leasehold_go is 1:
--- 1. The first waiter that is live, and whether there are others behind it.
--- 2. The grant. The multi-table form locks the waiter's row as well, and finds nothing if it has
---    left since: then nothing changes, and the packet has to be sent again.
--- 3. Nobody live waits: free.
--- 4. The waiter is deleted, and the dead before it; all, where nobody live is among them.
--- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
--- statistics can begin them at the sessions.
+-- The lock row is locked if @leasehold_go is 1. Then this word does the following:
+-- 1. Reads the first live waiter, and whether there are others behind it.
+-- 2. Makes the grant. The multi-table form locks the waiter's row as well, and finds nothing if
+--    that waiter has left since. Then nothing changes, and the caller sends the packet again.
+-- 3. If no live waiter exists, frees the key.
+-- 4. Deletes that waiter, and the dead ones before it; all rows if no live waiter exists.
+-- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT_JOIN, so that
+-- they never begin at the sessions, whatever the statistics say.
 -- word: grant_next
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
@@ -155,12 +159,12 @@ SELECT @leasehold_go,
 -- name: leave
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 
--- $1 key, $2 owner. Finds the ticket first: a delete by anything but the primary key would lock the
--- rows it passes by. Reads: 2 rows, and `leave`. Index: waiter_owner.
+-- $1 key, $2 owner. Finds the ticket first: a delete by another index would lock the rows that it
+-- passes over. Reads: 2 rows, and `leave`. Index: waiter_owner.
 -- name: find_waiter
 SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 ticket, $3 limit. Index: the primary key, whose order it is.
+-- $1 key, $2 ticket, $3 limit. Index: the primary key, in its order.
 -- name: list
 SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
 FROM {prefix}waiter w
@@ -168,9 +172,10 @@ STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
 WHERE w.lock_key = $1 AND w.ticket > $2 AND ws.expires_at > {now}
 ORDER BY w.ticket LIMIT $3;
 
--- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key. A
--- range of the primary key for the rest of that queue, and one for the other keys; as a comparison
--- of a row value it would pass over the queue that a page ended in. Reads: 2 rows for each waiter.
+-- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
+-- $4 limit. The last column is the key. The statement reads one range of the primary key for the
+-- rest of that queue, and one for the other keys. By the comparison of a row value it would read
+-- the whole queue in which a page ended. Reads: 2 rows for each waiter.
 -- name: list_all
 SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
 FROM {prefix}waiter w
@@ -179,8 +184,8 @@ WHERE ((w.lock_key = $1 AND w.ticket > $2) OR (w.lock_key > $1 AND w.lock_key < 
   AND ws.expires_at > {now}
 ORDER BY w.lock_key, w.ticket LIMIT $4;
 
--- A list of waiters: key, owner, ticket. Plain reads of one snapshot; one derived row for each
--- waiter asked about, then primary keys. Reads: 4 rows for each.
+-- A list of waiters: key, owner, ticket. Plain reads of one snapshot: a derived row for each waiter
+-- of the list, then rows by primary key. Reads: 4 rows for each.
 -- name: look
 SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now}, w.ticket IS NOT NULL,
        {takeable}
@@ -190,10 +195,10 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id
 LEFT JOIN {prefix}waiter w
     ON w.lock_key = asked.lock_key AND w.ticket = asked.amount AND w.owner = asked.owner;
 
--- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
--- none if its row has become a grant meanwhile, which makes its own session the holder. Indexes:
--- waiter_session, and the primary keys. Reads: 12 rows, and 4 for each call in which one of these
--- sessions waits.
+-- $1 key, $2 session, $3 ticket. Asks whether this waiter waits for its own session, directly or
+-- through others. It finds no session if the waiter's row has become a grant meanwhile, since its
+-- own session is then the holder. Indexes: waiter_session, and the primary keys. Reads: 12 rows,
+-- and 4 for each call in which one of these sessions waits.
 -- name: circle
 WITH RECURSIVE blocker (session_id) AS (
     SELECT s.id FROM {prefix}lock l STRAIGHT_JOIN {prefix}session s ON s.id = l.session_id

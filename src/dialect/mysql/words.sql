@@ -1,9 +1,9 @@
 -- MySQL and MariaDB: words of their statements. The differences between the two stand here and
 -- nowhere else, except the differences of the servers' settings.
 
--- Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read
--- anew at each use, also after a wait for a row; NOW would be the start of the statement, and a
--- heartbeat that waited over its own expiry would revive itself.
+-- Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read anew
+-- at each use, also after a wait for a row; NOW would be the start of the statement, and a
+-- heartbeat that waited beyond the expiry of its session would revive the session.
 -- word: now
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
 
@@ -12,7 +12,7 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
 (l.expires_at IS NULL OR l.expires_at > {now})
  AND (s.expires_at IS NULL OR s.expires_at > {now})
 
--- Asks for a share lock that does not wait. Each refuses the other's spelling with 1064.
+-- Asks for a share lock that does not wait. Each server refuses the other's spelling with 1064.
 -- word: share_skip_locked on mysql
 FOR SHARE SKIP LOCKED
 
@@ -68,7 +68,7 @@ l.owner, l.session_id, l.node_info, l.reentrant_count, {now} - l.changed_at,
 -- word: hold
 l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 
--- Tests the same rows by a plain read: may be wrong either way.
+-- Tests by a plain read whether the key can be taken; the answer may be wrong either way.
 -- word: takeable
 COALESCE(l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0)
 
@@ -80,12 +80,12 @@ IF(l.last_ticket = 0, 0, (
     STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
     WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))
 
--- $1 key: a free row for a key never seen, ahead of the statements of a grant in one packet. The
--- locking read of the mark comes before the insert: a reaper folding a row of this key holds the
--- mark FOR UPDATE, so this waits for it and reads the fence it left. It commits by itself: rows
--- inserted within a longer transaction deadlock by the thousand. 1062, somebody was faster, ends
--- the packet. If a removed row of the key has not been purged yet, two inserters can still
--- deadlock over what is left of it: rare, and one of them gets the row.
+-- $1 key: inserts a free row for a key never seen, before the statements of a grant in one packet.
+-- A reaper that removes a row has the mark locked FOR UPDATE, so the locking read of the mark waits
+-- for the reaper, and reads the fence that it has left. The insert commits by itself, since rows
+-- that are inserted within a longer transaction often deadlock. If another session was faster,
+-- error 1062 ends the packet. If a removed row of the key has not been purged yet, two inserters
+-- can still deadlock; that is rare, and one of them gets the row.
 -- word: insert_key
 INSERT INTO {prefix}lock
     (lock_key, fence, owner, session_id, node_info, reentrant_count, changed_at, expires_at)
@@ -132,7 +132,7 @@ JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 
 -- For a part `places`, the number of jobs of each ordering key that no longer hold others back:
--- finds as many of the first blocked jobs, from one to the next. Plain reads. Index: job_ordering.
+-- finds as many of the first blocked jobs, one after the other. Plain reads. Index: job_ordering.
 -- word: next_of_places
 next_of AS (
     SELECT p.queue, p.ordering_key, p.places, 1 AS place, (
