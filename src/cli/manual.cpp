@@ -17,8 +17,8 @@
 namespace leasehold::cli {
 namespace {
 
-// Text for roff, with every character as it is: words are copied from a page into a shell. Text
-// between backticks is shown in bold, where `has_code`.
+// Escapes text for roff so that each character stays as it is, since people copy words from a page
+// into a shell. If `has_code`, text between backticks becomes bold.
 std::string roff(std::string_view text, bool has_code = false) {
     std::string escaped;
     bool is_bold = false;
@@ -96,8 +96,8 @@ help_parts parts_of(const std::string& help) {
     return parts;
 }
 
-// Writes a part's text: paragraphs are filled; each indented item becomes one of a list, with its
-// subject in front where at least two blanks divide that from the rest.
+// Writes a part's text: paragraphs are filled, and each indented item becomes an item of a list. If
+// at least two blanks follow the first words of an item, these words are its heading.
 class flow {
 public:
     std::string text(const lines& part) {
@@ -151,7 +151,7 @@ std::string section(const char* title, const std::string& text) {
     return text.empty() ? "" : std::string{".SH "} + title + "\n" + text;
 }
 
-// The lines as they are typed.
+// Writes the lines unfilled, as a user types them.
 std::string verbatim(const lines& part) {
     std::string text;
     for (const std::string& line : part) {
@@ -189,7 +189,7 @@ std::string manual_options(const command_facts& command) {
     for (const option_facts& each : command.words) text += manual_option(each);
     const bool is_tool = command.path.empty();
     for (const option_facts& each : command.options) {
-        // Known from the tool's own page.
+        // The tool's own page describes these options.
         if (is_tool || each.names.back() != "--help") text += manual_option(each);
     }
     return text;

@@ -68,7 +68,7 @@ bool write_whole(int to, std::string_view text) {
     return true;
 }
 
-// Returns what kept the file from being written; empty: nothing.
+// Returns why the file could not be written; empty if it was.
 std::string replace_file(const std::string& path, std::string_view text) {
     constexpr mode_t read_by_all = 0644;
     struct stat found {};
@@ -105,7 +105,8 @@ public:
             guard.unlock();
             const std::string problem = write();
             guard.lock();
-            // Holds the mutex, so that standard error is as it was until this has been said.
+            // The thread keeps the mutex meanwhile, so that end() returns only when it no longer
+            // writes on standard error.
             if (!problem.empty() && !is_abandoned_) complain(problem);
             if (!is_last) news_.wait_for(guard, pause, [&] { return is_over_; });
         }
@@ -113,7 +114,7 @@ public:
         news_.notify_all();
     }
 
-    // False: the thread has not ended, and says nothing from now on.
+    // False if the thread has not ended in time; it then says nothing any more.
     bool end() {
         std::unique_lock guard{mutex_};
         is_over_ = true;

@@ -1,11 +1,12 @@
 #pragma once
-// Keeps a file with the counts, for node_exporter's textfile collector: writes them at once, every
-// ten seconds and at the end, beside the file, and then puts that into its place.
+// Keeps a file with the counts, for node_exporter's textfile collector. It writes the counts at
+// once, every ten seconds and at the end: into a file beside the named one, which it then renames.
 //
 //   const metrics_file kept{"/var/lib/node_exporter/mail.prom", counts, is_json};
 //
 // Each series has the file's name as its label `worker`, since the collector refuses series that
-// two files have. It skips files that do not end in .prom: so it reads no half of one.
+// two files have. The collector skips files that do not end in .prom, so it never reads a
+// half-written one.
 //
 // A full disk or a file server that does not answer blocks nothing: a thread of its own writes, and
 // only the destructor waits for that thread, for a second. A failure is said at once, and then once

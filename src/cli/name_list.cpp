@@ -1,5 +1,6 @@
 // `leasehold names WHAT`: the names that are in the database, one in a line, for the shells'
-// completion. It is silent, and soon, where it cannot get them: somebody has pressed a key.
+// completion. If it cannot get them, it ends soon and says nothing, since a user who pressed a key
+// is waiting.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +24,7 @@ namespace {
 constexpr unsigned seconds_max = 1;
 constexpr std::size_t names_max = 1000;
 
-// Shells take the others apart, or would carry them out.
+// A shell would split a name with other characters, or run a part of it.
 bool is_plain(std::string_view name) {
     const auto may_stand = [](char each) {
         return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||

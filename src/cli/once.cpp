@@ -58,13 +58,13 @@ struct task {
     bool is_quiet = false;
 };
 
-// `within` is empty where the run was refused before a session was needed.
+// `within` is empty if the run was refused before it needed a session.
 struct started {
     std::optional<session> within;  // outlives the run
     run_start answer;
 };
 
-// Runs in the background. `is_there`: set before something of it may be at the database.
+// Runs in the background. It sets `is_there` before it makes anything in the database.
 started start(
     const database& db,
     const task& wanted,
@@ -133,7 +133,7 @@ attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox&
     }
 }
 
-// The runner's words; its record has none of them, and words that cannot be had are left out.
+// The runner's note, which is with its lease and not in the record; empty if it cannot be read.
 std::string note_of(const database& db, const key& name) {
     try {
         const auto holder = describe(db, name);
@@ -175,7 +175,7 @@ failure refused(const task& wanted, const run_outlook& seen, const database& db)
     return failure{status, name_of(seen.refusal), message}.with(std::move(more));
 }
 
-// The command has ended, and whether that is on record is not known: nothing for the tool's status.
+// The command has ended. A record in an unknown state does not change the tool's status.
 void report_unrecorded(const task& wanted, const std::string& why) {
     report(
         wanted.what.is_json,
@@ -185,7 +185,7 @@ void report_unrecorded(const task& wanted, const std::string& why) {
     );
 }
 
-// `status`: the tool's, where that works.
+// `status` is the tool's own status, if the database takes the record.
 int record(
     const task& wanted, started& of, const run_result& result, int status, signal_inbox& signals
 ) {
@@ -216,15 +216,15 @@ int record(
     return status;
 }
 
-// Judged by our own clock, which is early: nobody else can have started the tick again. A lease
-// freed by force has not reached its limit, wherever the clock stands.
+// This process's deadline comes before the database's, so nobody else can have started the tick
+// again. A lease that was freed by force has not reached its limit, whatever the clock says.
 bool has_reached_limit(const task& wanted, const lease& held) {
     const loss_reason why = held.why_lost();
     const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
     return wanted.settings.hold_at_most && is_undisturbed && !held.held_locally();
 }
 
-// A task that takes too long fails its tick, and would again: that is no death of a host.
+// A task that takes too long fails its tick, and is not repeated: it would take too long again.
 int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
     const run_result result{
@@ -239,7 +239,7 @@ int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
     return status;
 }
 
-// The supervisor must not count on more time than there is between the run's deadline and its end.
+// The supervisor's margin must not be longer than the time between the run's deadline and its end.
 session_settings timing_of(const task& wanted, const session& within) {
     session_settings timing = within.settings();
     if (const auto term = wanted.settings.hold_at_most) {

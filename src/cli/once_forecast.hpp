@@ -1,5 +1,5 @@
 #pragma once
-// `leasehold once --dry-run`: tells the result of a call now. Changes nothing.
+// `leasehold once --dry-run`: tells the result that a call would have now, and changes nothing.
 #include <string>
 
 #include "leasehold/database.hpp"
@@ -18,7 +18,8 @@ struct planned_call {
     bool is_quiet;
 };
 
-// Writes on standard output, unless it is to be quiet. Answers with the status: 0: it would run.
+// Writes on standard output, unless it is to be quiet. The answer is the status, 0 if the task
+// would run.
 int say_forecast(const database& db, const planned_call& wanted);
 
 // "was started for … by … 3m ago and succeeded after 12s"

@@ -25,7 +25,7 @@ std::string place_of(std::string_view url) {
     if (scheme == std::string_view::npos) return "the database of PostgreSQL that it names";
     const auto scheme_end = scheme + 3;
     std::string place{url.substr(0, scheme_end)};
-    // The user first: a password may have a question mark in it.
+    // The user is removed first, since a password may have a question mark in it.
     std::string_view rest = url.substr(scheme_end);
     const auto user_end = rest.find_first_of("@/");
     if (user_end != std::string_view::npos && rest[user_end] == '@') {
@@ -36,7 +36,7 @@ std::string place_of(std::string_view url) {
 
 namespace {
 
-// While somebody is writing the file it may be no URL: then the last one is used.
+// While a program is writing the file, its content may be no URL. Then the last good one is used.
 url_source url_source_of(const global_options& options) {
     struct said {
         std::mutex guarding;
@@ -62,7 +62,8 @@ bool has_password(std::string_view url) {
     return rest.substr(0, rest.find('@')).find(':') < rest.find('@');
 }
 
-// ssh would refuse such a file. Here it is used, since somebody else may set a volume's modes.
+// Warns of a file that others may read. The tool uses it nonetheless, unlike ssh, since a user may
+// not be able to choose the modes of files on a mounted volume.
 void warn_of_readers(const global_options& options, const std::shared_ptr<observer>& told) {
     const auto file = url_file_of(options);
     if (!file || !has_password(url_of(options))) return;

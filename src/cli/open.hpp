@@ -13,9 +13,9 @@
 
 namespace leasehold::cli {
 
-// A statement that takes longer than the limit counts as a database that does not answer. A caller
-// whose whole patience is `patience` waits for a connection no longer, and at least a second. A
-// command needs one connection at a time; a lock's session keeps one more for its heartbeat.
+// If a statement takes longer than the limit, the database counts as one that does not answer. A
+// caller waits for a connection for `patience` at most, but for a second at least. A command needs
+// one connection at a time; a lock's session keeps one more for its heartbeat.
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
@@ -27,8 +27,8 @@ database open_database(
 );
 
 // The variables that tell the tool the password of its database, and that a command does not get:
-// the URL's, and that of the engine's client. The variable of another engine is the command's own
-// affair. None with --pass-url.
+// the URL's, and that of the engine's client. The command keeps the variable of another engine.
+// With --pass-url there are none.
 std::vector<std::string> password_variables(const global_options& options);
 
 // The place of the database, for people: without user, password and options; a file's whole path.

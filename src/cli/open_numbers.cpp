@@ -9,7 +9,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Visits each descriptor that is open; where there is no /proc each that can be.
+// Visits each open descriptor; if there is no /proc, each number that a descriptor can have.
 template <class Visit>
 void for_each_open(unsigned first, unsigned last, Visit visit) noexcept {
     const int folder =

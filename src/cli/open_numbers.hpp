@@ -1,7 +1,7 @@
 #pragma once
 // The numbers that a folder of /proc lists: processes, or descriptors; and operations on all
-// descriptors of a range, also where close_range() is not there (Linux before 5.9, its flag before
-// 5.11) or refused, as by the filters of old container runtimes.
+// descriptors of a range, also if the system has no close_range() (Linux before 5.9, its flag
+// before 5.11), or if a filter of an old container runtime refuses that call.
 //
 // Threads: any. Async-signal-safe, which opendir() is not.
 #include <dirent.h>
@@ -46,7 +46,7 @@ void for_each_number(int folder, Visit visit) noexcept {
     }
 }
 
-// All that are open from `first` to `last`, both included; `first` is not 0.
+// Concerns all open descriptors from `first` to `last`, both included; `first` is not 0.
 void close_all(unsigned first, unsigned last) noexcept;
 void close_all_at_exec(unsigned first, unsigned last) noexcept;
 

@@ -22,7 +22,7 @@ struct unit {
 constexpr std::array<unit, 6> units{
     {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 
-// Longer than anybody waits, and far from where nanoseconds overflow.
+// Longer than any wait, and far below the durations at which nanoseconds overflow.
 constexpr std::int64_t milliseconds_max = std::int64_t{100} * 366 * 86'400'000;
 
 std::chrono::milliseconds parse(

@@ -28,16 +28,17 @@ struct global_options {
 };
 
 // --url or the content of --url-file, else LEASEHOLD_URL or the content of LEASEHOLD_URL_FILE.
-// There is no default: two hosts that fell back to a file of their own would exclude nobody.
+// There is no default: two hosts that each fell back to a local file would not exclude each other.
 std::string url_of(const global_options& options);
 // The file with the URL; nullopt: the URL is given in full.
 std::optional<std::string> url_file_of(const global_options& options);
 
-// The value of an environment variable; nullopt if it is not set. Throws if it is empty: that is a
-// mistake in the configuration, whose intention is not known.
+// The value of an environment variable; nullopt if it is not set. Throws if it is empty: an empty
+// variable is a mistake in the configuration, and its intention is unknown.
 std::optional<std::string> from_environment(const char* name);
 
-// "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` is its name in the failure.
+// "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. A failure names the value by
+// `what`.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
 
 // Such a duration, or nullopt for "forever".

@@ -12,9 +12,9 @@ namespace leasehold::cli {
 class failure;
 
 // `text` on one line of a terminal. It shows control characters, bytes that are not UTF-8, and
-// characters that turn the direction of writing around as escapes, so that no key can forge
-// another's row, and a backslash twice, so that none looks like another's escape. Not for the text
-// of report().
+// characters that turn the direction of writing around as escapes, so that no key can forge the row
+// of another one. It doubles each backslash, so that no key looks like the escaped form of another
+// one. It is not for the text of report(), which escapes by itself.
 std::string printable(std::string_view text);
 
 // The number of a terminal's columns that `text` takes.
@@ -63,7 +63,7 @@ void print_line(std::string_view line);
 
 // True when all of it is UTF-8.
 bool is_text(std::string_view text);
-// Puts the mark of an unknown character in the place of each byte that is not UTF-8.
+// Replaces each byte that is not UTF-8 by the character U+FFFD.
 std::string as_text(std::string_view text);
 
 // One line on standard error about progress, for people and logs; in JSON {"event": name,

@@ -1,5 +1,5 @@
 #pragma once
-// The page of `serve`, in HTML: one for looking, and with a session's key one with buttons.
+// The page of `serve`, in HTML. It has buttons only if the view has the form key of a session.
 //
 // Threads: safe.
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace leasehold::cli {
 
-// The means that buttons need. Without them a page has none.
+// What buttons need. Without it a page has no buttons.
 struct page_rights {
     bool has_actions = false;  // somebody who knows the token may act
     std::string form_key{};    // a session that may act has one; empty: one that only looks
@@ -25,7 +25,7 @@ struct page_view {
 };
 
 std::string whole_page(const page_view& view);
-// The part of the page that changes, to be put in its place.
+// The changing part of the page, with which the script replaces the former one.
 std::string page_content(const page_view& view);
 // The page on which somebody gives the token.
 std::string sign_in_page(const std::string& said);

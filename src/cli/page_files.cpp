@@ -2,7 +2,7 @@
 
 namespace leasehold::cli {
 
-// Made of src/cli/page when the tool is built, see src/cmake/embed_files.cmake.
+// The build makes the texts from src/cli/page: see src/cmake/embed_files.cmake.
 const std::string_view page_style =
 #include "page_css.inc"
     ;

@@ -51,7 +51,8 @@ std::string filter_form(const lock_view& locks) {
 }
 
 std::string lock_buttons(const page_view& view, const lock_info& lock) {
-    // Those of a key that several hold cannot be asked, and are freed all at once or not at all.
+    // Holders of a key that several hold cannot be asked to release it. A button frees them all at
+    // once.
     const bool can_act = !view.rights.form_key.empty() && lock.is_held;
     if (!can_act || lock.kind != lock_kind::mutex) return {};
     const std::vector<std::pair<std::string, std::string>> fields{

@@ -40,7 +40,7 @@ failure not_found(const std::string& name, const char* where) {
         "the command '" + name + "' was not found" + where + "; nothing was locked"};
 }
 
-// The first in PATH that can be run; else why the last one there cannot.
+// The first file in PATH that can be run; if there is none, why the last one found cannot be.
 std::string search(const std::string& name) {
     const char* const from_environment = std::getenv("PATH");
     std::string_view folders = from_environment ? from_environment : "/usr/local/bin:/usr/bin:/bin";

@@ -1,5 +1,5 @@
 #pragma once
-// The command to run, looked for before anything is acquired for it.
+// The command to run. The tool looks for it before it acquires anything.
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +16,8 @@ struct program {
 // Searches as a shell does. Throws failure: 127 if there is none, 126 if it cannot be run.
 program find_program(std::vector<std::string> arguments);
 
-// The interpreter in its first line, `env` aside, if there is no such program.
+// The interpreter that the first line of the file names, or that `env` is to find, if there is no
+// such program.
 std::optional<std::string> missing_interpreter(const program& what);
 
 }  // namespace leasehold::cli

@@ -23,7 +23,7 @@ constexpr std::chrono::seconds between{5};
 constexpr std::chrono::minutes between_in_log{1};
 constexpr std::chrono::minutes longest_in_log{10};
 
-// A line that wraps could not be taken back.
+// A line that wraps could not be erased.
 std::string cut_to_terminal(std::string line) {
     winsize size{};
     const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -120,7 +120,7 @@ void progress::tell_at_terminal(const obstacle& found) {
     is_shown_ = true;
 }
 
-// The candidate that waits for a database that is away tells of that itself.
+// While the database is unreachable, the waiting candidate itself says so.
 void progress::tell_in_log(const obstacle& found, instant now) {
     if (!found.is_known) return;
     using std::chrono::milliseconds;

@@ -1,8 +1,8 @@
 #pragma once
-// "waiting for 'k', held by nightly@db1:123 for 3m12s", on one line of a terminal that comes after
-// two seconds and is erased when the waiting ends. If standard error is no terminal, or in JSON, it
-// writes lines for a log: when the errand's silence is over, and then at growing intervals. A quiet
-// errand gets nothing.
+// "waiting for 'k', held by nightly@db1:123 for 3m12s", on one line of a terminal, which appears
+// after two seconds and is erased when the waiting ends. If standard error is no terminal, or in
+// JSON, it writes lines for a log: when the errand's silence is over, and then at growing
+// intervals. For a quiet errand it writes nothing.
 //
 // Threads: one; the database is asked in the background, as it may be away.
 #include <chrono>
@@ -25,11 +25,11 @@ public:
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 
-    // Shows a line that is due, and says how long nothing will be, unless source() can be read
-    // before.
+    // Shows a line that is due. The answer is the time until the next line may be due, unless
+    // source() becomes readable before.
     std::chrono::nanoseconds tick();
     int source() const noexcept { return answered_.source(); }
-    // The waiting has ended, for now.
+    // Says that the waiting has ended for now.
     void hide();
     bool is_looking() const { return look_ && !look_->has_ended(); }
 

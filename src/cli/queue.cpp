@@ -98,7 +98,7 @@ std::string shown_limits(const queue_limits& limits) {
            shown(limits.keep_cancelled);
 }
 
-// A limit that is not named stays as it is; 0 takes one away. Without any name they are shown.
+// Sets the named limits; 0 removes one. If no limit is named, it shows the limits.
 int set_limits(const limit_options& chosen, const CLI::App& parser, const global_options& options) {
     const job_queue queue{open_database(options), chosen.name};
     queue_limits limits = queue.describe().limits;

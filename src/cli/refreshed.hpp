@@ -1,9 +1,9 @@
 #pragma once
-// A value that one thread reads for all callers, and never more often than it should be: a hundred
-// who ask at once cost one read, and none waits for it longer than `patience`.
+// A value that one thread reads for all callers, with a pause between two reads. A hundred callers
+// at once cost one read, and none waits for it longer than `patience`.
 //
-// After a read that took long the next one is put off, so that reading takes a fifth of the time at
-// most, whatever there is to read. A read that has failed is repeated soon, however long it took.
+// After a long read the next one is put off, so that reads take a fifth of the time at most,
+// however much there is to read. A read that has failed is repeated soon, however long it took.
 //
 // Threads: safe. The function is called by one thread alone.
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace leasehold::cli {
 struct refresh_settings {
     std::chrono::milliseconds interval{1000};  // between the end of a read and the next
     std::chrono::milliseconds patience{2000};  // of a caller
-    std::optional<std::chrono::milliseconds> at_least_every{};  // also where nobody asks
+    std::optional<std::chrono::milliseconds> at_least_every{};  // even if nobody asks
 };
 
 template <class Value>

@@ -42,7 +42,7 @@ std::optional<row_lock> find_lock_of_row(const database& db, const key& name) {
         auto by = find_row_lock(db, name);
         if (by) return with_lock_of(db, *std::move(by));
     } catch (const error&) {  // NOLINT(bugprone-empty-catch)
-        // The caller has failed already, and asked only to say more about that.
+        // The caller reports a failure already, and this would only add to it.
     }
     return std::nullopt;
 }

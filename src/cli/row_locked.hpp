@@ -1,6 +1,6 @@
 #pragma once
-// The message where an open transaction keeps a key closed: that it does, which one, as far as the
-// server tells, and how it can be ended.
+// The message for a key that an open transaction keeps closed. It names the transaction as far as
+// the server tells, and says how to end it.
 //
 // Threads: safe.
 #include <nlohmann/json_fwd.hpp>
@@ -27,7 +27,7 @@ row_lock with_lock_of(const database& db, row_lock_info by);
 std::string told(const row_lock& found);
 nlohmann::json fields_of(const row_lock_info& by);
 
-// `what` could not be done: "'k' is not free".
+// `what` says what could not be done: "'k' is not free".
 failure row_locked(const row_lock& found, const std::string& what);
 
 // The failure for the error of a request for this key: the message above, if the request gave up

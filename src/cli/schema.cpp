@@ -18,7 +18,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Tables may be large, and other migrators may be at it.
+// A migration may take long: tables may be large, and another migrator may have the lock.
 constexpr std::chrono::minutes migrate_patience{10};
 
 struct migrate_options {
@@ -47,7 +47,7 @@ std::string words_for(const table_names& names) {
            (names.schema.empty() ? "" : " in schema " + printable(names.schema));
 }
 
-// No tables of these names, or not even a file.
+// There are no tables of these names, or not even a file.
 bool is_missing(const database& db) {
     try {
         const auto steps = migration_status(db);
@@ -60,7 +60,7 @@ bool is_missing(const database& db) {
     }
 }
 
-// Locks in these tables would not exclude the users of the others.
+// Warns that locks in these tables do not exclude users of the other installations.
 void refuse_beside_others(const database& db, const table_names& ours) {
     constexpr std::size_t named_max = 5;
     std::string others;
@@ -112,7 +112,7 @@ void print_done(const std::vector<migration_step>& done, const char* action, boo
     if (done.empty() && !is_json) print_line("nothing to do");
 }
 
-// Migrations of a newer program, with which this one may go on.
+// Names the migrations of a newer program; this program can work with them.
 std::string newer_in(const std::vector<migration_step>& steps) {
     std::string names;
     for (const migration_step& each : steps) {
@@ -197,14 +197,14 @@ engine engine_of(const std::string& name) {
     );
 }
 
-// Connects only where it must: one kind of URL serves for two engines.
+// Connects only if the URL leaves the engine open: MySQL and MariaDB share one kind of URL.
 engine engine_of_url(const global_options& options) {
     const std::string_view driver = driver_of(url_of(options));
     if (driver == "mysql") return open_database(options).server().engine;
     return engine_of(std::string(driver));
 }
 
-// The library refuses versions it does not know, and so says which is its newest.
+// The library refuses an unknown version, and the message names the newest one.
 int newest_version(engine which, const table_names& names) {
     int newest = 0;
     try {

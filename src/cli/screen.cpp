@@ -26,7 +26,7 @@ struct sequence {
     pressed what;
 };
 
-// Longer ones before those they begin with.
+// A longer sequence stands before one that it begins with.
 constexpr std::array sequences{
     sequence{"\033[5~", pressed::page_up},
     sequence{"\033[6~", pressed::page_down},
@@ -57,7 +57,7 @@ constexpr std::array sequences{
     sequence{"r", pressed::redraw},
 };
 
-// The number of bytes in front that are one unknown sequence.
+// The number of bytes at the beginning that form one unknown sequence.
 std::size_t unknown_length(std::string_view bytes) {
     if (bytes.front() != '\033' || bytes.size() < 2 || bytes[1] != '[') return 1;
     for (std::size_t at = 2; at < bytes.size(); ++at) {
@@ -109,7 +109,7 @@ screen::screen() {
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0) fail("tcsetattr");
     put_errors_aside();
-    // The other screen, no cursor, no wrapping of lines that are too long.
+    // Switches to the alternate screen, hides the cursor, and turns the wrapping of long lines off.
     write_all("\033[?1049h\033[?25l\033[?7l\033[2J");
 }
 
@@ -151,7 +151,7 @@ int screen::keys() const noexcept {
 std::vector<key_press> screen::read_keys() {
     std::array<char, 256> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    // No byte came where there was something to read: the terminal is gone.
+    // The terminal was readable and gave no byte, so it is gone.
     if (count <= 0) return {{pressed::quit, 0}};
     return keys_in({bytes.data(), static_cast<std::size_t>(count)});
 }

@@ -1,8 +1,9 @@
 #pragma once
-// The whole terminal, while a command shows something in place: another screen than the one with
-// the shell's lines, keys as they are pressed, and both as they were when it ends.
+// The whole terminal, for a command that renews its output in place. It shows the alternate screen
+// and reads each key as it is pressed; at its end the terminal is as it was before.
 //
-// Threads: one. Made behind a signal_inbox, so that signals end the command by way of its end.
+// Threads: one. It is made after a signal_inbox, so that a signal lets the command end by itself,
+// and the destructor runs.
 #include <termios.h>
 
 #include <optional>
@@ -44,7 +45,7 @@ struct screen_size {
 
 class screen {
 public:
-    // Standard input and output; both are terminals that can do it.
+    // Says whether standard input and output are terminals with these abilities.
     static bool is_possible();
 
     screen();
@@ -64,7 +65,7 @@ public:
     void draw(const std::vector<std::string>& lines) const;
 
 private:
-    // A message on standard error would be written over the picture.
+    // These keep messages on standard error, which would appear in the middle of the screen.
     void put_errors_aside();
     void say_errors() noexcept;
 

@@ -135,7 +135,7 @@ int serve(const serve_options& chosen, const global_options& options) {
     signal_inbox signals;
     constexpr int connections = 4;  // the snapshot, the pulse, somebody's filter, an action
     const database db = open_database(options, std::chrono::seconds{5}, {}, {}, connections);
-    // Lives as long as the process: see the end.
+    // This object lives as long as the process: the end of this function says why.
     auto pages = std::make_unique<site>(db, settings);
     const auto server =
         make_http_server([&pages](const http_request& request) { return pages->answer(request); });
@@ -171,7 +171,8 @@ int serve(const serve_options& chosen, const global_options& options) {
     serving.take();
     const int status = has_failed ? exit_status::failed : exit_status::done;
     if (has_failed) report(options.is_json, "listen_failed", "the port can be listened to no more");
-    // A read of a database that does not answer is not waited for; nothing depends on its end.
+    // The tool does not wait for a read of a database that does not answer, since nothing depends
+    // on its end.
     if (pages->is_reading()) _exit(status);
     return status;
 }

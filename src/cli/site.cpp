@@ -38,7 +38,8 @@ http_response redirect_to(std::string place) {
     return {303, "text/plain; charset=utf-8", "", {{"Location", std::move(place)}}};
 }
 
-// The headers of every answer for browsers: nothing from elsewhere, nothing inline, in no frame.
+// The headers of every answer for browsers: the page loads nothing from other sites, runs nothing
+// inline, and is shown in no frame.
 void add_protection(http_response& answer) {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"Content-Security-Policy",
@@ -46,7 +47,7 @@ void add_protection(http_response& answer) {
               "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
              {"X-Content-Type-Options", "nosniff"},
              {"X-Frame-Options", "DENY"},
-             // With no-referrer a form would come without its origin.
+             // With no-referrer, browsers would send a form without its origin.
              {"Referrer-Policy", "same-origin"},
              {"Cross-Origin-Resource-Policy", "same-origin"},
              {"Cross-Origin-Opener-Policy", "same-origin"},
@@ -166,7 +167,8 @@ std::string host_name_of(std::string_view header) {
     const auto bracket = header.starts_with('[') ? header.find(']') : std::string_view::npos;
     const auto colon =
         header.find(':', bracket == std::string_view::npos ? std::size_t{0} : bracket);
-    // A port stands behind the colon, or the whole is no name that anybody could allow.
+    // If no port stands behind the colon, the whole text stays, and is no name that a user could
+    // allow.
     const auto port = colon == std::string_view::npos ? "" : header.substr(colon + 1);
     const bool is_port = port.find_first_not_of("0123456789") == std::string_view::npos;
     std::string name{is_port ? header.substr(0, colon) : header};
@@ -231,7 +233,7 @@ std::string sign_ins::take_words(const std::string& id) {
 site::site(database db, site_settings settings)
     : database_(std::move(db)),
       settings_(std::move(settings)),
-      // Reads once a minute also where nobody looks, for the history.
+      // The overview reads once a minute even without visitors, for its history.
       overview_(database_, {.at_least_every = 60s}),
       pulse_(
           [this] { return read_pulse(); },
@@ -312,7 +314,7 @@ http_response site::page(const http_request& request) {
         empty->filter = filter;
         locks = empty;
         try {
-            // A database that does not answer is not asked once more for each visitor.
+            // If the database does not answer, a visitor's filter must not ask it again.
             if (now->failure) throw error(errc::connection_failed, *now->failure);
             if (now->taken) locks = overview_.locks(filter);
         } catch (const std::exception& failed) {
@@ -364,7 +366,7 @@ std::string site::why_forged(const http_request& request) const {
     const std::string from = request.header("sec-fetch-site");
     if (!from.empty() && from != "same-origin") return "it comes from another site";
     const std::string origin = request.header("origin");
-    // Behind a proxy that encrypts, scheme and port differ; the name does not.
+    // Behind a proxy that encrypts, scheme and port differ, and only the name is the same.
     if (!origin.empty() && host_name_of(origin) != host_name_of(request.header("host"))) {
         return "it comes from another site";
     }

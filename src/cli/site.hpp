@@ -10,10 +10,10 @@
 // | GET, POST /sign-in | with actions: the token for a session, which is a cookie                |
 // | POST /ask, /force, /retry, /cancel, /sign-out | with actions: a button of the page        |
 //
-// Any other is 404, and with another method 405. A request under a name that is not this server's
-// is 403: a page of another site could have that name lead here.
+// Any other path is 404, and another method is 405. A request under a name that is not this
+// server's is 403, since another site could let a name of its own lead here.
 //
-// A POST is refused that comes from another site (Origin, Sec-Fetch-Site), from nobody's session,
+// The site refuses a POST that comes from another site (Origin, Sec-Fetch-Site), without a session,
 // or without the session's form key, which only a page of that session has.
 //
 // Threads: safe.
@@ -47,7 +47,7 @@ class sign_ins {
 public:
     explicit sign_ins(std::string token) : token_(std::move(token)) {}
 
-    // Answers with a new session's id, if that is the token.
+    // Answers with a new session's id if `token` is right.
     std::optional<std::string> enter(const std::string& token);
     void leave(const std::string& id);
     // The key in the forms of that session; nullopt if there is no such session.
@@ -69,7 +69,7 @@ private:
     std::map<std::string, entry> entries_;
 };
 
-// Compares in a time that does not tell how many bytes are the same.
+// The time of the comparison does not depend on how many bytes are equal.
 bool is_same_secret(const std::string& given, const std::string& wanted) noexcept;
 
 // The name alone in a `Host` or `Origin`: in lower case, without scheme and port.
@@ -80,7 +80,7 @@ public:
     site(database db, site_settings settings);
 
     http_response answer(const http_request& request);
-    // True while the database works on a question whose answer nobody needs any more.
+    // True while the database works on a read whose answer nobody needs any more.
     bool is_reading() const { return overview_.is_reading() || pulse_.is_reading(); }
 
 private:
@@ -97,7 +97,7 @@ private:
     http_response sign_in(const http_request& request);
     std::string act(const http_request& request);
     visitor visitor_of(const http_request& request);
-    // Why this POST does not come from our page; empty if it does.
+    // The reason to believe that this POST does not come from our page; empty if there is none.
     std::string why_forged(const http_request& request) const;
     std::optional<std::string> read_pulse() const;
 

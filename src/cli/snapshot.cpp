@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A walk through the doctor's questions reads all sessions and all that is held.
+// The doctor reads all sessions and all holds, so it runs seldom.
 constexpr std::chrono::seconds examined_every{30};
 
 template <class Entry, class Before>
@@ -69,7 +69,7 @@ void read_runs(const database& db, snapshot& into) {
     });
     into.schedules = list_job_schedules(db);
     into.schedule_count = std::ssize(into.schedules);
-    // A worker fires within its poll; a schedule that is later has no worker to fire it.
+    // A worker fires a schedule within its poll interval, so no worker serves one that is later.
     const auto is_overdue = [](const job_schedule_info& each) { return each.overdue_for >= 60s; };
     into.overdue_count = std::count_if(into.schedules.begin(), into.schedules.end(), is_overdue);
     keep_first(into.schedules, [&](const job_schedule_info& left, const job_schedule_info& right) {
@@ -98,7 +98,7 @@ void read_failing(const database& db, snapshot& into) {
     for (const job_state state : {job_state::retryable, job_state::discarded}) {
         auto some = list_jobs(db, {.state = state, .limit = kept});
         into.has_more_failing = into.has_more_failing || some.size() == kept;
-        // Nobody is shown payloads, which may be large.
+        // Payloads may be large, and nothing shows them.
         for (job_info& each : some) each.payload = {};
         std::move(some.begin(), some.end(), std::back_inserter(into.failing));
     }
@@ -111,7 +111,7 @@ bool is_answer(const std::exception& failed) {
            known->code() != errc::connection_failed;
 }
 
-// Says it in the words of the tool, which has no password in them.
+// Reports the failure in the words of the tool, which contain no password.
 void say_failure(const std::exception& failed, snapshot& now) {
     const auto* const known = dynamic_cast<const error*>(&failed);
     const failure said =
@@ -149,8 +149,8 @@ void overview::read_all(snapshot& into) {
 void overview::examine_all(snapshot& into) {
     const auto began = local_clock::now();
     into.findings = examine(database_);
-    // A program needs these rights: a user who only looks does not, and is told where one is
-    // missing.
+    // A program needs these rights. A user who only looks does not, and a read that lacks a right
+    // says so.
     std::erase_if(into.findings, [](const finding& each) { return each.name == "missing_rights"; });
     into.examined = wall_now();
     constexpr int rests = 20;  // as long as it took
@@ -173,8 +173,9 @@ snapshot overview::read() {
         now = last_;  // without changes that came halfway
         now.tried = wall_now();
         say_failure(failed, now);
-        // The doctor may know why, at once where this is news. It throws no answer of a database,
-        // and is not asked about a database that does not answer.
+        // The doctor may know why. It runs at once if the failure is new, and not for a database
+        // that does not answer. It reports what the database refuses it as a finding, and does not
+        // throw.
         const bool is_news = !std::exchange(has_failed_, true);
         if (!is_answer(failed) || (!is_news && local_clock::now() < next_examination_)) return now;
         examine_all(now);

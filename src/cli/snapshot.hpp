@@ -97,8 +97,8 @@ private:
     void examine_all(snapshot& into);
 
     const database database_;
-    // The parts that are read less often, or go on from one snapshot to the next; the reading
-    // thread's.
+    // The parts that are read less often, or that carry over from one snapshot to the next. Only
+    // the reading thread uses them.
     snapshot last_;
     local_clock::time_point next_examination_{};
     bool has_failed_ = false;  // the last read

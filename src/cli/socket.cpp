@@ -1,6 +1,6 @@
-// Client libraries open sockets that a child would inherit; the one of MySQL's has logged in. In
-// this program each is closed at exec from its birth: the libraries find this function before that
-// of the C library.
+// Client libraries open sockets that a child would inherit, and that of MySQL's library has logged
+// in. The libraries find this function before that of the C library, so in this program each socket
+// is made to be closed at exec.
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

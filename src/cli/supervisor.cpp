@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// The lease's deadline is looked at no more often.
+// The supervisor looks at the lease's deadline no more often than this.
 constexpr milliseconds look_every{10};
 
 }  // namespace
@@ -50,7 +50,7 @@ std::optional<int> supervisor::run() {
     return was_stopped ? std::nullopt : running_.status();
 }
 
-// Processes that were told to stop have not the time that the lease would give them.
+// Processes that were told to stop have until the kill time, not until the end of the lease.
 bool supervisor::is_over() {
     if (!running_.status()) return false;
     if (!waits_for_all_ || running_.watcher().has_told()) return true;
@@ -66,7 +66,7 @@ void supervisor::pass_signals_on() {
     }
 }
 
-// The command decides how to react, and how long that takes: the lease goes on.
+// The command decides how it reacts, and how long it takes; the lease goes on meanwhile.
 void supervisor::heed_request() {
     if (was_revoked_ || kill_at_ || !held_.revoke_requested().stop_requested()) return;
     was_revoked_ = true;
@@ -77,7 +77,8 @@ void supervisor::heed_loss() {
     if (held_.held_locally()) return;
     const auto now = local_clock::now();
     if (!kill_at_) {
-        // Freed by force, it is too late for any deadline, and the time is counted from now.
+        // If the lease was freed by force, its deadline is still ahead, and the time counts from
+        // now.
         const auto lost_at = std::min(now, held_.deadline());
         kill_at_ = guard::kill_time(lost_at, timing_.margin);
         if (running_.watcher().may_tell() && now < *kill_at_) running_.signal_all(SIGTERM);
@@ -85,8 +86,8 @@ void supervisor::heed_loss() {
     if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_all(SIGKILL);
 }
 
-// The time in which nothing needs to be looked at. The guard is to know each new deadline well
-// before the old one: the nearer the old one is, the more often the lease is asked.
+// How long the supervisor may sleep. The guard has to know each new deadline well before the old
+// one, so the pauses get shorter as the old one comes nearer.
 nanoseconds supervisor::pause() const {
     if (is_killed_) return timing_.ttl;
     const auto now = local_clock::now();
@@ -95,9 +96,9 @@ nanoseconds supervisor::pause() const {
     return std::clamp<nanoseconds>(left / 4, look_every, timing_.heartbeat_every / 2);
 }
 
-// Processes that the command started may still be tidying up, in the time there is. Then they are
-// killed, again and again: they may have children while they are looked for. A process that does
-// not end by that belongs to another user, or is in a call that nothing interrupts.
+// Processes that the command started may clean up until the kill time. Then they are killed
+// repeatedly, since they may start children during the search. A process that survives belongs to
+// another user, or is in a call that nothing interrupts.
 void supervisor::end_rest() {
     constexpr std::chrono::seconds insist_max{2};
     const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);

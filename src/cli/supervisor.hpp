@@ -7,7 +7,7 @@
 // | somebody asks for the key       | SIGTERM to the group, once; the command ends when it can   |
 // | the lease is lost               | SIGTERM to all that came of the command, whatever group or |
 // |                                 | session they are in; after half the margin SIGKILL         |
-// | it wakes up later than that     | SIGKILL at once                                            |
+// | the tool wakes up after that | SIGKILL at once |
 // | the tool itself stands still    | nothing: the guard does all this                           |
 // | the command ends                | reports how; leaves alone what it has started              |
 // | … and is to wait for all        | keeps the lease until the last of them has ended           |
@@ -37,7 +37,7 @@ public:
     // Follows the command from its beginning to its end. Answers with its status as a shell would
     // say it; nullopt if it was stopped because the lease was lost.
     std::optional<int> run();
-    // The last signal that was passed on and asks a program to end; 0: none.
+    // The last signal passed on that asks a program to end; 0 if there was none.
     int asked_by() const noexcept { return asked_by_; }
     // Somebody asked for the key, and the command was told.
     bool was_revoked() const noexcept { return was_revoked_; }

@@ -15,7 +15,8 @@ public:
     bool is_ours() const noexcept;
     bool is_lent() const noexcept { return is_lent_; }
 
-    // The borrower lends it to itself, in its own process, or it could read before it may.
+    // The child takes the foreground in its own process. If the parent gave it, the child could
+    // read from the terminal before it has the foreground.
     bool reserve() noexcept { return is_lent_ = is_ours(); }
     void lend(pid_t group) const noexcept { tcsetpgrp(device_.number(), group); }
     void take_back() noexcept;

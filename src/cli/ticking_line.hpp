@@ -18,7 +18,7 @@ public:
     ticking_line(const ticking_line&) = delete;
     ticking_line& operator=(const ticking_line&) = delete;
 
-    // Shows the line if it is due, and says how long nothing will be.
+    // Shows the line if it is due. The answer is the time until it is due next.
     std::chrono::nanoseconds tick();
     void clear();
 

@@ -40,7 +40,7 @@ int show_once(overview& all, const std::string& place) {
     return exit_status::done;
 }
 
-// The picture, and the effects of keys on it.
+// What is shown, and how keys change it.
 class watcher {
 public:
     watcher(overview& all, std::string place) : all_(all) {
@@ -61,7 +61,7 @@ public:
         on.draw(top_lines(*now_, view_, size));
     }
 
-    // False: it is to end.
+    // False if the command is to end.
     bool press(const key_press& key, screen_size size) {
         const int page = std::max(size.rows - 6, 1);
         switch (key.what) {
@@ -153,10 +153,10 @@ void watch(
 
 int watch(const database& db, const std::string& place, std::chrono::milliseconds interval) {
     signal_inbox signals;  // before the thread that reads
-    // Keys are not kept waiting by a database that does not answer.
+    // A database that does not answer must not keep keys waiting.
     overview all{db, {.interval = interval, .patience = 100ms}};
     watch(all, place, interval, signals);
-    // A read that does not answer is not waited for; nothing depends on its end.
+    // The tool does not wait for a read that gets no answer, since nothing depends on its end.
     if (all.is_reading()) _exit(exit_status::done);
     return exit_status::done;
 }
@@ -204,7 +204,7 @@ command add_top(CLI::App& tool, const global_options& options) {
                     return show_once(all, place);
                 } catch (const failure& failed) {
                     if (!all.is_reading()) throw;
-                    // Does not wait for a read that is under way either.
+                    // This exit does not wait for a read that is under way, either.
                     report(options.is_json, failed);
                     _exit(failed.status());
                 }

@@ -19,7 +19,7 @@ constexpr int lines_below = 1;
 struct pane_table {
     std::vector<std::string> heading{};
     std::vector<std::vector<cell>> rows{};
-    std::string note{};  // where it does not have all
+    std::string note{};  // says that rows are left out
 };
 
 std::string bold(const top_view& view, const std::string& text) {
@@ -202,7 +202,7 @@ const char* name_of_pane(pane which) {
     return "";
 }
 
-// Natural widths, and where that is more than there is, the widest ones give way first.
+// The natural widths. If their sum is too large, the widest columns are narrowed first.
 std::vector<std::size_t> widths_of(const pane_table& table, std::size_t columns) {
     std::vector<std::size_t> widths;
     for (const std::string& each : table.heading) widths.push_back(columns_of(each));
@@ -222,7 +222,7 @@ std::vector<std::size_t> widths_of(const pane_table& table, std::size_t columns)
     return widths;
 }
 
-// Counts whole characters; 0 where not one fits.
+// Counts whole characters; 0 if none fits.
 std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0, used = 0;
     while (bytes < text.size()) {
@@ -237,7 +237,7 @@ std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
     return bytes;
 }
 
-// Between words, where there are any.
+// Breaks between words if it can.
 std::vector<std::string> in_lines(std::string_view text, std::size_t columns) {
     std::vector<std::string> lines;
     while (columns_of(text) > columns) {

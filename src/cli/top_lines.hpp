@@ -26,7 +26,7 @@ std::vector<std::string> top_lines(const snapshot& now, const top_view& view, sc
 // The number of lines that it can be scrolled.
 int scroll_max(const snapshot& now, const top_view& view, screen_size size);
 
-// All panes, one below the other, as wide as they are.
+// All panes, one below the other, at their natural widths.
 std::vector<std::string> all_lines(const snapshot& now, const top_view& view);
 
 // `text` cut to a number of a terminal's columns, with an ellipsis if it is longer.

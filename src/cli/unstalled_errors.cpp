@@ -49,8 +49,8 @@ std::string unstalled_errors::gap() const {
     return "leasehold: " + count + " lines are missing here: standard error was not read\n";
 }
 
-// False if standard error took nothing of it in time. If it takes no more in the middle the
-// rest is lost.
+// False if standard error took nothing of the text in time. If it stops in the middle, the rest is
+// lost.
 bool unstalled_errors::write_whole(std::string_view words) const {
     using std::chrono::milliseconds;
     const auto until = local_clock::now() + (is_stalled_ ? milliseconds{0} : patience);

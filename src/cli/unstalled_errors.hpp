@@ -4,8 +4,8 @@
 //
 //   const unstalled_errors unstalled{is_json};  // for std::cerr, until the end of this scope
 //
-// A message that standard error does not take within 200 ms is left out, and so are those behind it
-// for as long as standard error takes nothing; when it does, a line says how many lines are
+// A message that standard error does not take within 200 ms is lost, and so are later ones for as
+// long as standard error takes nothing. When it takes text again, a line says how many lines are
 // missing. On a full disk messages are lost.
 //
 // Threads: made and destroyed while no other thread writes; messages come from any.

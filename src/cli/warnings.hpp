@@ -2,8 +2,8 @@
 // The library's warnings on standard error, each once: a setting of the server that weakens a
 // promise, a table prefix that another installation has, clean-up that cannot go on.
 //
-// Threads: safe. Threads that keep leases call it, and a pipe that nobody reads would stop them: so
-// it says few lines in all, fewer than any pipe has room for.
+// Threads: safe. Threads that keep leases call it, and a full pipe that nobody reads would block
+// them. So it writes fewer lines in all than any pipe has room for.
 #include <cstddef>
 #include <functional>
 #include <mutex>

@@ -61,7 +61,8 @@ void judge(job& mine, const job_ending& ended) {
     throw std::runtime_error(words);
 }
 
-// The signal that told this worker to stop, for handlers that ask what their CMD has died of.
+// The signal that told this worker to stop. A handler compares it with the signal that ended its
+// CMD.
 class stop_signal {
 public:
     void set(int number) {
@@ -75,8 +76,8 @@ public:
         const std::lock_guard guard{mutex_};
         return number_ != 0;
     }
-    // A sender that signals all processes of a unit, as systemd does, may reach CMD first: where
-    // CMD has died of a signal that may be this one, has_ended() waits for this worker's.
+    // A sender that signals all processes of a unit, as systemd does, may reach CMD first. So if
+    // such a signal ended CMD, has_ended() waits a moment for the worker's own signal.
     bool has_ended(int status) {
         constexpr std::array ends{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
         constexpr std::chrono::seconds patience{1};
@@ -94,8 +95,8 @@ private:
 };
 
 // CMD cannot be run on this host: its file or interpreter is not there or not executable, or there
-// are no processes or descriptors. Other workers are to do the jobs meanwhile, for longer each
-// time.
+// are no processes or descriptors. This worker then rests, for longer each time, and leaves the
+// jobs to other workers.
 class host_trouble {
 public:
     struct rest {
@@ -116,7 +117,7 @@ public:
         last_ = milliseconds{0};
     }
 
-    // A worker that drains does not wait for somebody to put it right: it ends with this status.
+    // A worker that drains does not wait until the trouble is repaired: it ends with this status.
     void end_with(int status) {
         status_ = status;
         ends_.ring();
@@ -207,7 +208,8 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
         ++in->begun;
         ++in->running;
         const std::shared_ptr<workshop> ends{in.get(), [](workshop* of) { --of->running; }};
-        // Before `running` counted this job the worker may have been taken for idle.
+        // The worker may have counted as idle, and been told to stop, before `running` counted this
+        // job.
         if (in->told.is_set()) return mine.release();
         try {
             conclude(*in, mine, in->commands.run(from, mine));
@@ -255,7 +257,7 @@ std::string shown(const worker_report& report) {
     return text;
 }
 
-// The first left jobs, for the same line; --json has all.
+// The first jobs that were left, for one line of text; --json has all of them.
 std::string shown_left(const std::vector<left_jobs>& left) {
     constexpr std::size_t shown_max = 5;
     std::string text;
@@ -269,14 +271,14 @@ std::string shown_left(const std::vector<left_jobs>& left) {
     return text;
 }
 
-// The time that a worker has when it is told to end: for its CMDs, and to record their ends. A
-// worker that has neither says goodbye, if the database has ever answered.
+// How long a worker may take when it is told to end: for its CMDs, and to record their ends. A
+// worker with nothing to do only ends its session, if the database has ever answered.
 class worker_patience {
 public:
     worker_patience(const database& db, const worker& does, const workshop& in)
         : database_(db), does_(does), in_(in) {}
 
-    // True if the database has answered, as far as the looks have shown.
+    // True if any call so far has found that the database has answered.
     bool look() {
         if (in_.begun > 0 || database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
         return has_been_in_touch_;
@@ -314,7 +316,7 @@ int run_work(
     signal_inbox signals;
     std::optional<metrics_file> counted;
     if (counts) counted.emplace(*chosen.metrics_file, counts, is_json);
-    // The default margin: the guards of CMDs have to know it.
+    // This is the library's default margin, set here because the guards of CMDs have to know it.
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
@@ -330,7 +332,8 @@ int run_work(
         in->told.set(signal);
         return patience.to_end(settings);
     };
-    // At the signal all connections may be in use, and do not show that the database has answered.
+    // When the signal comes all connections may be in use, and then none shows that the database
+    // has answered.
     constexpr milliseconds until_in_touch{200};
     const auto look_up = [&] {
         const bool has_been_in_touch = patience.look();
