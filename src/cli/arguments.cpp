@@ -42,9 +42,9 @@ std::size_t end_of_value(std::string_view text, std::size_t from, const char* en
     return is_in_url ? std::min(text.find('&', from), end) : end;
 }
 
-// Calls `hide(from, to)` for each password in `text`. Generous, because a URL may be malformed: it
-// hides everything in `scheme://user:password@host` from the first colon to the last `@` before one
-// of `ends`, and the whole value of each option with "password" in its name.
+// Calls `hide(from, to)` for each password in `text`. A URL may be malformed, so it rather hides
+// too much: everything in `scheme://user:password@host` from the first colon to the last `@` before
+// one of `ends`, and the whole value of each option with "password" in its name.
 template <class Hide>
 void find_passwords(std::string_view text, const char* ends, Hide hide) {
     const auto end_of_word = [&](std::size_t at) {

@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// True when somebody can mend the failure of a database that has answered before: a replica may
-// become a primary, a database be restored, a password be given back.
+// True if an administrator can repair the failure of a database that has answered before: a replica
+// may become a primary, a database may be restored, a password may be set again.
 bool may_be_put_right(const error& failure) {
     if (failure.code() == errc::connection_failed) return !failure.is_transient();
     return failure.code() == errc::read_only || failure.code() == errc::schema_missing;
@@ -26,7 +26,8 @@ bool may_pass(const error& failure) {
            may_be_put_right(failure);
 }
 
-// Leaves out the library's advice to open another session, or to raise the ttl: waiting will do.
+// Leaves out the library's advice to open another session, or to raise the ttl, since the tool only
+// has to wait.
 std::string reason_of(const error& failure) {
     const bool has_asked = failure.native_code() != 0;
     if (failure.code() == errc::session_lost) {
@@ -60,7 +61,7 @@ acquired candidate::wait() {
             std::rethrow_exception(failed);
         } catch (const error& failure) {
             const bool has_time = !what_.patience || local_clock::now() - began < *what_.patience;
-            // Else an endless wait would be for a server that there never was.
+            // Otherwise the tool would wait for ever for a server that never existed.
             const bool waits_at_start = what_.patience || what_.waits_at_start;
             const bool may_begin = waits_at_start && failure.is_transient();
             const bool may_wait = has_been_in_touch_ || may_begin;
@@ -80,7 +81,7 @@ acquired candidate::attempt(const errand& what) {
             database_, what, [this] { session_made_.ring(); }, cancel
         );
     }};
-    // Before there is a session the database, which may be away, has nothing of it.
+    // Before the session begins there is nothing in the database that would have to end.
     const auto patience = [&](int) {
         look_up();
         return session_since_ ? milliseconds{goodbye_max} : milliseconds{0};
@@ -103,8 +104,8 @@ acquired candidate::attempt(const errand& what) {
     }
 }
 
-// A database may let a session be opened and not answer the next statement. It is still away then,
-// and the statement has failed before this time is over.
+// A database may let a session begin and not answer the next statement. Then the outage goes on,
+// and that statement fails within this time.
 std::chrono::nanoseconds candidate::look_up() {
     const auto proven_after = database_.settings().statement_timeout + std::chrono::seconds{2};
     if (session_made_.hush()) {
@@ -147,7 +148,7 @@ void candidate::report_away(const error& failure) {
 void candidate::part_with(acquired gone) {
     std::erase_if(departing_, [](const auto& each) { return each->has_ended(); });
     if (!gone.held) return;
-    // Ended with the release: nothing more is asked of the database.
+    // The session ended with the release, so the tool sends no further statement.
     if (gone.held->within.why_lost() == loss_reason::session_ended) return;
     departing_.push_back(std::make_unique<background<bool>>([leaving = std::move(gone.held
                                                              )](const std::stop_token&) mutable {
@@ -165,7 +166,7 @@ void candidate::end(int status) {
             if (left <= local_clock::duration{0}) _exit(status);
             wait_for({source, signals_.source()}, left);
             while (const auto next = signals_.take_wish()) {
-                // The first may be the one that ended the command.
+                // The first signal may be the one that ended the command.
                 if (heard++ > 0) end_at_once(*next);
             }
         }

@@ -16,10 +16,11 @@
 // | until the errand's patience is over     | throws its last error                             |
 // | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |
 //
-// A database also counts as away that lets us in no more, whether by its password, its rights to
-// connect or because it was dropped, one whose tables are gone, and a replica: somebody may be
-// restoring it. One that lets us in and refuses the request, since the rights to its tables or
-// their version are others, does not count as away: wait() throws that.
+// A database also counts as away if it no longer accepts our connections, because of the password,
+// of rights to connect or because it was dropped; if its tables are gone; and if it is a replica.
+// An administrator may be restoring it. If it accepts the connection and refuses the request,
+// because of rights to its tables or of their version, it does not count as away, and wait() throws
+// that error.
 //
 // Threads: the main thread only; calls to the database run in the background, so that signals are
 // heard meanwhile.
@@ -49,12 +50,12 @@ public:
 
     acquired wait();
 
-    // Ends the session in the background, and releases the lease if it still has one: this takes
-    // long if the database is away, and the next step need not wait for it.
+    // Ends the session in the background, and releases its lease if there is one. That takes long
+    // if the database is away, and the next step does not depend on it.
     void part_with(acquired gone);
 
-    // Called before the tool ends with `status`. Sessions that cannot end in a short time end with
-    // their ttl; the tool then ends at once.
+    // Called before the tool ends with `status`. A session that cannot end in a short time ends by
+    // its ttl, and the tool does not wait for that.
     void end(int status);
 
 private:

@@ -38,7 +38,8 @@ child::~child() {
 }
 
 void child::begin() {
-    // Elsewhere the tool stays in front: its standard input's source may need the terminal.
+    // Otherwise the tool keeps the foreground: the program that writes to its standard input may
+    // need the terminal.
     const bool lends = isatty(STDIN_FILENO) == 1 && terminal_.reserve();
     launch_.go(lends);
 }
@@ -78,8 +79,8 @@ void child::follow() {
                 have_all_ended_ = true;
                 break;
             case guard::event::gone:
-                // The kernel has killed the command then. Its number was given back this moment;
-                // numbers go round, but a process that is left in its group keeps the number.
+                // The kernel has killed the command then. Its number has just become free, and
+                // numbers are used again; but a process that is left in its group keeps the number.
                 if (!status_) {
                     kill(-guard_.command(), SIGKILL);
                     status_ = exit_status::by_signal + SIGKILL;
@@ -94,8 +95,8 @@ void child::follow() {
     }
 }
 
-// The command was stopped, but the shell waits for us: stop, too. While stopped nothing renews the
-// lease; the guard stops the command should that last too long.
+// The command was stopped, and the shell waits for the tool, so the tool stops, too. Meanwhile
+// nothing renews the lease; if that lasts too long, the guard ends the command.
 void child::stop_along(int by_signal) {
     const bool had_terminal = terminal_.is_lent();
     terminal_.take_back();

@@ -39,30 +39,32 @@ public:
 
     guard& watcher() noexcept { return guard_; }
 
-    // The process becomes the command. Called when all that can stop it is in place: otherwise a
-    // tool that is killed in between leaves it running.
+    // The process becomes the command. Called only after everything that can stop the command is in
+    // place: otherwise, if the tool were killed in between, the command would run on.
     void begin();
-    // Throws failure 126 or 127 if it could not be executed. Call when the source can be read,
-    // and when it ended: exec may take its time, on a slow disk, and the lease goes on meanwhile.
+    // Throws failure 126 or 127 if it could not be executed. Call it when the source can be read,
+    // and after the end of the process. On a slow disk exec may take long, and the lease goes on
+    // meanwhile.
     void check_begun();
     int begun_source() const noexcept { return launch_.source(); }
 
-    // Call when the source can be read. Stopped by the terminal (Ctrl-Z, or it read from the
-    // background): the tool stops, too, and both go on when the shell says so.
+    // Call it when the source can be read. If the terminal stopped the command (Ctrl-Z, or a read
+    // from the background), the tool stops, too, and both go on when the shell continues them.
     void follow();
     int source() const noexcept { return guard_.source(); }
 
-    // Signals its group; if that may be gone, the command's descendants.
+    // Signals the command's group, or its descendants if the group may be gone.
     void signal_group(int number) noexcept;
     // Signals its group and the processes that have left it; answers with the number of those.
     descendants::count signal_all(int number) noexcept;
 
     // The end of the command as a shell says it: its status, or 128 + the signal.
     std::optional<int> status() const noexcept { return status_; }
-    // From now on reports the end of its last descendant. Only after its own end.
+    // From now on it reports the end of the last descendant. Call it only after the end of the
+    // command.
     void await_all() noexcept;
     bool have_all_ended() const noexcept { return have_all_ended_; }
-    // Leaves alone the processes that live on. Only after its own end.
+    // Leaves the living descendants alone. Call it only after the end of the command.
     void dismiss() noexcept;
 
 private:

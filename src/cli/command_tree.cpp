@@ -9,7 +9,7 @@
 namespace leasehold::cli {
 namespace {
 
-// CLI::IsMember tells them as {a,b}, in the name of the value's type alone.
+// CLI::IsMember shows the choices only in the name of the value's type, as {a,b}.
 std::vector<std::string> choices_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const auto from = type.find('{');

@@ -1,6 +1,6 @@
 #pragma once
-// The messages about an outage while it lasts: each reason when it is new, and at growing intervals
-// the present reason, so that a log shows that the database is still away.
+// The messages about an outage while it lasts: each new reason at once, and the present reason
+// again at growing intervals, so that a log shows that the database is still away.
 //
 // Threads: one at a time.
 #include <chrono>
@@ -16,7 +16,7 @@ class complaints {
 public:
     using instant = local_clock::time_point;
 
-    // True when a message about `failure`, of this moment, is due.
+    // True if a message about `failure`, which has just happened, is due.
     bool is_due(const error& failure, instant now);
     // The outage is over.
     void clear() { *this = {}; }

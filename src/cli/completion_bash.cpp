@@ -7,7 +7,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Bash takes words apart at `:` and `=`, too: they are put together before they are understood.
+// Bash splits words at `:` and `=`, too, so the script joins them before it reads them.
 constexpr const char* bash_functions = R"bash(
 _leasehold_offer() { # WORD: of $values and of what the database has, or of the files
     if [[ -n $files ]]; then
@@ -100,7 +100,7 @@ std::vector<std::string> option_names(const std::vector<option_facts>& options, 
     return names;
 }
 
-// Each command offers the tool's own options, as --help, already.
+// Each command already offers the tool's own options, such as --help.
 std::vector<std::string> own_names(
     const command_facts& command, const command_facts& tool, bool have_values
 ) {

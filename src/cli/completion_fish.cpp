@@ -95,7 +95,7 @@ std::string fish_lines(const command_facts& command) {
     }
     if (command.path.empty()) return lines;
     for (const option_facts& each : command.options) {
-        // Known from the tool's, for every command.
+        // The tool's own list has these options, for every command.
         if (each.names.back() != "--help") lines += fish_option(condition, each);
     }
     for (const option_facts& each : command.words) {

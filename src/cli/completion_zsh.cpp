@@ -80,7 +80,7 @@ std::string zsh_function(const command_facts& command) {
     std::string specs;
     if (!command.path.empty()) {
         for (const option_facts& each : command.options) {
-            // Known from the tool's, for every command.
+            // The tool's own list has these options, for every command.
             if (each.names.back() != "--help") specs += zsh_option(each);
         }
     }

@@ -18,7 +18,7 @@
 namespace leasehold::cli {
 namespace {
 
-// More than a machine runs. Pages of the memory exist only once they are used.
+// More processes than a machine runs. A page of this memory takes room only once it is used.
 constexpr std::size_t processes_max = 262'144;
 
 // The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
@@ -82,7 +82,7 @@ bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
     const auto threads = number_in(rest.next());
     rest.skip(1);
     into.started = number_in(rest.next());
-    // Its first thread may have ended, and others go on.
+    // The first thread of the process may have ended while other threads go on.
     into.has_ended = (state == "Z" || state == "X" || state == "x") && threads <= 1;
     into.is_ours = false;
     return true;
@@ -108,8 +108,9 @@ const descendants::process* descendants::find(pid_t id) const noexcept {
 }
 
 // Finds a process whose parent has ended by its group or session, too, as long as the process that
-// began the group or session exists: its number stays taken until all have left. Nothing else finds
-// such a process if the kernel, or a container's filter, makes no process a subreaper.
+// began that group or session exists. The number of a group stays taken until all its processes
+// have left it. Nothing else finds such a process if the kernel, or a container's filter, makes no
+// process a subreaper.
 void descendants::mark(pid_t root) noexcept {
     const auto is_of = [&](pid_t id) {
         const process* const found = find(id);
@@ -126,10 +127,10 @@ void descendants::mark(pid_t root) noexcept {
     }
 }
 
-// The system gives a number away again as soon as its process is gone. The handle of pidfd_open is
-// one process, and if the number has the same beginning then as when we looked, it is the process
-// we mean. Linux before 5.3 has no such handle, and a container's filter may refuse either call:
-// the number alone has to do there.
+// The system may use a number again as soon as its process is gone. A handle of pidfd_open stands
+// for one process: if the process with that number still has the start time that was read before,
+// the handle is of the process that was found. Linux before 5.3 has no such handle, and a
+// container's filter may refuse either call; there the signal goes to the number alone.
 bool descendants::send(int folder, const process& to, int number) noexcept {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, to.id, 0));
     if (handle < 0 && errno == ESRCH) return false;

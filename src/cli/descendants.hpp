@@ -2,8 +2,9 @@
 // The descendants of a process, whatever group and session they have moved to since.
 //
 // The system keeps no such list, but /proc names the parent of each process; and a subreaper
-// (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So the processes below it
-// are all there are now, except those born while we looked: look again until there is none.
+// (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So a search from it finds
+// all descendants, except those that start during the search: the caller repeats the search until
+// it finds none.
 //
 // Threads: one at a time. Async-signal-safe, except construction and destruction.
 #include <sys/types.h>
@@ -15,7 +16,7 @@ namespace leasehold::cli {
 
 class descendants {
 public:
-    // The number of processes that can be said to live. `reached` took the signal; the others
+    // The number of processes that seem to live. `reached` of them took the signal; the others
     // belong to another user, as after sudo.
     struct count {
         int living = 0;
@@ -28,8 +29,8 @@ public:
     descendants& operator=(const descendants&) = delete;
 
     // Sends the signal to all descendants of `root`, but not to those in the group `spared` (0:
-    // none) nor to `root` itself. The signal hits no other process: a number that was given away
-    // again meanwhile is recognised. `number` 0 only counts the living.
+    // none) nor to `root` itself. No other process gets the signal, since the function recognises a
+    // number that was used again meanwhile. `number` 0 only counts the living.
     count signal(pid_t root, pid_t spared, int number) noexcept;
 
 private:

@@ -74,7 +74,7 @@ std::string shown_arrivals(const lock_info& latch) {
     return std::to_string(latch.arrived) + " of " + std::to_string(latch.capacity) + " arrived";
 }
 
-// A few words: the way its holder has the key, and how much of it is left.
+// A few words about how the holder has the key, and for how long it still has it.
 std::string shown_kind(const lock_info& lock) {
     switch (lock.kind) {
         case lock_kind::mutex:

@@ -29,7 +29,7 @@ inline constexpr std::array states_shown{
     job_state::cancelled};
 std::int64_t count_in(const queue_info& queue, job_state state);
 
-// A few words: the way its holder has the key, and how much of it is left.
+// A few words about how the holder has the key, and for how long it still has it.
 std::string shown_kind(const lock_info& lock);
 
 // The heading of the table of locks, and a row of it; a free key's row shows its last holder.

@@ -50,7 +50,7 @@ int show_findings(const std::vector<finding>& findings, bool is_json, bool is_qu
     for (const finding& each : findings) {
         warnings += each.weight == severity::warning ? 1 : 0;
         errors += each.weight == severity::error ? 1 : 0;
-        // Nobody knows whether the rest is good.
+        // It is unknown whether the remaining parts are good.
         const bool is_known = each.name != "not_looked_at";
         if (is_quiet && each.weight == severity::good && is_known) continue;
         is_json ? print_json(json_of_finding(each)) : print_finding(each);

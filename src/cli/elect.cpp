@@ -29,7 +29,7 @@ struct elect_options {
     bool waits_for_all = false;
 };
 
-// The result of a candidacy: the tool's status, or nullopt: campaign again.
+// The result of a candidacy: the tool's status, or nullopt if the tool has to be a candidate again.
 using verdict = std::optional<int>;
 
 void say(const errand& what, const char* event, const std::string& message, const lease& held) {
@@ -42,7 +42,7 @@ void say(const errand& what, const char* event, const std::string& message, cons
     );
 }
 
-// The failure by which the office was lost is reported there.
+// That call reports the failure by which the office was lost.
 void say_resigned(const errand& what, const lease& held, const std::string& why) {
     say(what, "resigned", "no longer leads '" + what.name.name() + "': " + why, held);
 }

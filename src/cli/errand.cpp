@@ -119,7 +119,8 @@ CLI::Option* add_note(CLI::App& parser, std::string& chosen) {
 }
 
 void add_lost_status(CLI::App& parser, own_statuses& chosen) {
-    // Not 0: nobody is to take a command that was stopped half-way for one that has succeeded.
+    // The status is not 0, so that a caller does not take a command that was stopped half-way for a
+    // successful one.
     parser
         .add_option(
             "--lost-status",

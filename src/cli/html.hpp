@@ -16,7 +16,8 @@ namespace leasehold::cli {
 std::string html_value(std::string_view text);
 // The text for people, between tags or in a title: on one line, as printable() has it.
 std::string html_text(std::string_view text);
-// The text for people in several lines; an element that opens holds the part beyond the limit.
+// The text for people in several lines. The part beyond the limit is in an element that a reader
+// can open.
 std::string html_long_text(std::string_view text);
 
 // "3m12s ago", or "in 3m12s", with the exact time, too.

@@ -1,6 +1,6 @@
 #pragma once
-// The seam to the library that speaks HTTP, which is loaded when it is needed: it brings libraries
-// for encryption and compression with it, and no other command wants to wait for those.
+// The interface to the library for HTTP, which `serve` alone loads: that library needs others for
+// encryption and compression, and no other command should have to load those.
 //
 // Threads: a handler is called from several at once; stop() may be called from any.
 #include <functional>

@@ -65,7 +65,7 @@ http_connections::~http_connections() {
 
 void http_connections::wake() const {
     const std::uint64_t one = 1;
-    // This fails if the thread is awake already.
+    // The write fails only if a wake-up is pending anyway.
     static_cast<void>(!::write(wake_, &one, sizeof one));
 }
 
@@ -130,7 +130,7 @@ http_connections::peers::iterator http_connections::slowest() {
 
 // If there is no room for one more, closes the client that has been slow for longest.
 bool http_connections::accept_all(int listener) {
-    constexpr int at_once = 64;  // then those that are there have their turn
+    constexpr int at_once = 64;  // then those that exist have their turn
     for (int count = 0; count < at_once; ++count) {
         const bool is_crowded = peers_.size() >= connections_max;
         const auto oldest = slowest();

@@ -26,12 +26,13 @@ namespace leasehold::cli {
 
 // The size of the request that begins with these bytes, as its headers say it; 0 while they have
 // not ended. `looked`: how many bytes were looked at before; it grows. A body that is larger than
-// `body_max`, or whose size is not said, is not waited for: the handler refuses it.
+// `body_max`, or whose size the headers do not say, is not read, and the handler refuses the
+// request.
 std::size_t request_size(const std::string& bytes, std::size_t& looked, std::size_t body_max);
 
 class http_connections {
 public:
-    // Called by the thread of serve(), which it must not keep: a later reply() has the answer.
+    // The thread of serve() calls this, and must not be blocked: a later reply() has the answer.
     using request_handler = std::function<void(std::uint64_t connection, std::string request)>;
 
     http_connections(request_handler handler, std::size_t body_max);

@@ -24,7 +24,7 @@ http_maker loaded_http() {
     std::error_code unknown;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
     if (!program.is_absolute()) refuse_http("without /proc it is not found; mount it");
-    // A caller that gives this program another name may have put anything beside that.
+    // The program may run under a name that its caller chose, with any other file beside that name.
     if (getauxval(AT_SECURE) != 0) {
         refuse_http("run this program without setuid, setgid and file capabilities");
     }

@@ -26,7 +26,7 @@ public:
     bool is_readable() const override { return begin_ < request_.size(); }
     bool is_writable() const override { return true; }
 
-    // The library is told that the connection has ended behind the last byte.
+    // Behind the last byte the library reads the end of the connection.
     ssize_t read(char* to, std::size_t size) override {
         const std::size_t count = std::min(size, request_.size() - begin_);
         std::copy_n(request_.data() + begin_, count, to);
@@ -57,7 +57,7 @@ public:
     std::string answer(std::string request) {
         request_stream stream{std::move(request)};
         bool is_closed = false;
-        // A browser that kept its connection open would take the place of others.
+        // If a browser kept its connection open, it would take a place from others.
         process_request(stream, true, is_closed, nullptr);
         return stream.take_answer();
     }

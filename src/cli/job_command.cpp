@@ -107,7 +107,7 @@ private:
         guard_.signal_all(guard_.command(), number);
     }
 
-    // The guard is to know each new deadline well before the old one.
+    // The guard has to know each new deadline well before the old one.
     std::chrono::nanoseconds pause() {
         using std::chrono::nanoseconds;
         constexpr std::chrono::milliseconds least{10};
@@ -119,8 +119,8 @@ private:
         return std::max(until, nanoseconds{0});
     }
 
-    // If our own standard error is stalled the tool does not read the command's: the command
-    // waits then, and the tool renews its guard nonetheless.
+    // If the tool's own standard error is stalled, the tool does not read the command's. The
+    // command then waits, and the tool still renews its guard.
     void wait(const bell& asked) {
         constexpr std::chrono::milliseconds look_again{10};
         const bool has_room = of_.errors_.has_room(piece_max);
@@ -150,7 +150,7 @@ private:
         }
     }
 
-    // The rest of the payload, as far as it is taken. A CMD that reads no more is right, too.
+    // Writes the rest of the payload, as far as the command takes it. A CMD may stop reading early.
     void speak() {
         const std::string_view rest = std::string_view{payload_}.substr(sent_);
         const auto taken = write(input_.writing.number(), rest.data(), rest.size());
@@ -159,7 +159,7 @@ private:
         if (is_over || sent_ == payload_.size()) input_.writing.close();
     }
 
-    // False if there is nothing at this moment, or nothing will come any more.
+    // False if there is nothing to read now, or nothing will come any more.
     bool listen() {
         std::array<char, piece_max> heard{};
         const auto count = read(errors_.reading.number(), heard.data(), heard.size());

@@ -64,7 +64,8 @@ need_until need_until_of(const std::string& word) {
     throw usage_failure("needs_until is '" + word + "'; it must be completed or ended");
 }
 
-// Reads the job's place among those of its file. False: the member is about the job alone.
+// Reads the job's place among those of its file. The result is false if the member is about the job
+// alone.
 bool read_place(const std::string& name, const json& value, named_job& into) {
     if (name == "name") {
         into.name = text_of(value, name);
@@ -123,7 +124,7 @@ named_job job_in(const std::string& line, const new_job& otherwise) {
     return made;
 }
 
-// Lines may need lines that come behind them.
+// A line may need a job of a later line.
 class named_lines {
 public:
     void add(named_job job, std::size_t line) {

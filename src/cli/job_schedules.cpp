@@ -74,7 +74,7 @@ json json_of_schedule(const job_schedule_info& schedule) {
         "there is no schedule '" + printable(name) + "'; see `leasehold schedule list`"};
 }
 
-// Its lateness is no alarm of its own: a worker that comes goes by the policy.
+// Lateness alone is no reason for an alarm: the next worker follows the schedule's policy.
 std::string next_of(const job_schedule_info& schedule) {
     if (schedule.is_paused) return "paused";
     if (schedule.overdue_for > std::chrono::seconds{0}) {

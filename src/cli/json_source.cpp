@@ -42,7 +42,7 @@ bool is_name(std::string_view quoted, std::string_view name) {
     return read.is_string() && read.get<std::string>() == name;
 }
 
-// The text with numbers that fit anywhere: whether it is JSON does not depend on their size.
+// The text with small numbers in the place of all numbers, since it is JSON whatever their size.
 std::string with_small_numbers(std::string_view text) {
     constexpr std::size_t kept_max = 15, kept_of_exponent = 2;
     std::string small;

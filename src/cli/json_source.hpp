@@ -16,7 +16,7 @@ struct member_source {
 // if, `object` was.
 std::optional<member_source> member_of(std::string_view object, std::string_view name);
 
-// The depth of brackets within each other. A parser goes down with them.
+// The depth of brackets within each other. A parser recurses once for each.
 int depth_of(std::string_view text);
 
 // True when this is one JSON value, whatever the size of its numbers.

@@ -1,7 +1,6 @@
 #pragma once
-// All that a process needs to become the command, laid out before there is such a process: after a
-// fork of a process with threads only async-signal-safe calls are allowed, which rules out
-// allocating.
+// All that a process needs to become the command, prepared before the fork: after a fork of a
+// process with threads only async-signal-safe calls are allowed, and so no allocation.
 //
 // Threads: made by the main thread; run() in a process of its own.
 #include <sys/types.h>
@@ -17,7 +16,7 @@
 
 namespace leasehold::cli {
 
-// Descriptors open from 3 on. Asked once, before the tool opens any of its own.
+// The open descriptors from 3 on. The tool reads the list once, before it opens any of its own.
 std::vector<int> inherited_descriptors();
 
 // The things that the command inherits and that differ from the tool's own.
@@ -28,7 +27,7 @@ struct inheritance {
     signal_state signals;
     // Pairs of a descriptor here, and its number there: 0 is the standard input.
     std::vector<std::pair<int, int>> streams{};
-    // True for a session of its own, without a terminal that could stop the command.
+    // True if the command gets its own session, without a terminal that could stop it.
     bool is_apart = false;
 };
 
@@ -37,7 +36,7 @@ public:
     launch(const program& what, const inheritance& from);
 
     // Called in the process that is to become the command, whose parent is `parent`: waits for the
-    // word to go, then executes it. Returns only when that failed.
+    // message to start, then executes the command. Returns only if that failed.
     void run(pid_t parent, const terminal& lender) noexcept;
     bool is_apart() const noexcept { return is_apart_; }
 

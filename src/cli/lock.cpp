@@ -76,7 +76,8 @@ void add_kinds(
     }
 }
 
-// Describes a holder; for a semaphore with the permits in use, which one holder does not say.
+// Describes a holder. For a semaphore it adds the permits in use, which the row of one holder does
+// not tell.
 std::string shown_holder(const lock_info& holder) {
     const std::string whose = holder.node_info + " for " + shown(holder.held_for) + " (token " +
                               std::to_string(holder.token.number) + ")";
@@ -110,8 +111,8 @@ failure busy(const errand& what, const std::optional<lock_info>& holder, const d
     return failure{what.statuses.busy, name_of(errc::busy), message}.with(std::move(more));
 }
 
-// The refusal was about one holder. This asks for the totals of all holders and leaves out those it
-// cannot get.
+// The refusal was about one holder. This reads the totals of all holders, and leaves out what it
+// cannot read.
 std::optional<lock_info> with_totals(const database& db, const std::optional<lock_info>& holder) {
     if (!holder) return holder;
     std::optional<lock_info> told = holder;

@@ -92,8 +92,8 @@ std::size_t terminal_lines() {
     return is_known ? size.ws_row : 24U;
 }
 
-// A table that is written over from its upper left corner at each look. Lines do not wrap
-// meanwhile: a line that did would push the first ones out.
+// A table that each look writes anew from its upper left corner. The wrapping of lines is off,
+// since a wrapped line would push the first lines out of the screen.
 class table_in_place {
 public:
     table_in_place() { std::cout << "\033[?7l\033[2J" << std::flush; }
@@ -112,7 +112,7 @@ public:
 private:
     void draw(const std::string& first) {
         const std::size_t room = terminal_lines() - 1;
-        // Behind a line that fills the screen's width \033[K would take its last character.
+        // Behind a line that fills the screen's width, \033[K would delete its last character.
         std::string all = "\033[H\033[K" + printable(first);
         std::size_t used = 1;
         for (std::size_t at = 0; at < lines_.size(); ++at) {
@@ -170,7 +170,7 @@ private:
             wait_for({looking.source(), signals_.source()}, std::chrono::hours{1});
             const auto status = end_asked_for();
             if (!status) continue;
-            // The answer of a database that is away is not waited for.
+            // The tool does not wait for the answer of a database that is away.
             screen_.reset();
             std::cout.flush();
             _exit(*status);
@@ -235,7 +235,7 @@ std::vector<lock_change> changes_between(
     std::vector<lock_change> changes;
     auto was = then.begin();
     auto is = now.begin();
-    // Within a key tokens grow, so that a grant that has ended comes before those after it.
+    // The tokens of a key grow, so an ended grant comes before the grants after it.
     while (was != then.end() || is != now.end()) {
         if (is == now.end() || (was != then.end() && was->first < is->first)) {
             changes.push_back({lock_change::kind::ended, *was++->second});

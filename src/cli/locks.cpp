@@ -107,7 +107,7 @@ private:
         }
     }
 
-    // A key that was let go since the held ones were listed is shown as it was then.
+    // If a key was released after the held keys were listed, it is shown as held.
     void show_in_turn(const lock_info& free) {
         while (next_held_ < held_.size() && held_[next_held_].key < free.key) {
             show(held_[next_held_++]);

@@ -116,7 +116,7 @@ void print_version(bool is_json) {
     }
 }
 
-// CLI11 collects the arguments it does not know; this says why they are unknown.
+// CLI11 collects the unknown arguments; this says why each is unknown.
 void refuse_unknown(const CLI::App& tool, bool has_separator) {
     auto rest = tool.remaining(true);
     std::erase(rest, "--");  // it is listed, too
@@ -193,7 +193,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
     throw usage_failure("no command was given; see `leasehold --help`");
 }
 
-// Every way to fail ends here, as an exit status and one line.
+// Each failure ends here, as an exit status and one line.
 int guarded(const arguments& given) {
     const auto fail = [&](int status, const char* name, const std::string& message) {
         report(given.is_json, name, message);
@@ -224,7 +224,8 @@ int guarded(const arguments& given) {
         const failure explained = failure_of(failed);
         return fail(explained.status(), explained.name(), explained.what());
     } catch (const std::system_error& refused) {
-        // The C library begins threads by clone3, and by older means only where that is unknown.
+        // The C library begins threads by clone3, and uses an older call only if the system does
+        // not know clone3.
         const bool may_be_filter = refused.code() == std::errc::operation_not_permitted;
         const char* const advice =
             "; a container runtime whose seccomp filter answers clone3 with EPERM lets no thread "
@@ -242,8 +243,8 @@ int guarded(const arguments& given) {
 }  // namespace
 }  // namespace leasehold::cli
 
-// A standard descriptor that the caller closed would be given to the next file or socket, which
-// would then get our standard output or error.
+// If the caller closed a standard descriptor, the next file or socket would get its number, and
+// then receive our standard output or error.
 static void open_standard_descriptors() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
