@@ -155,7 +155,8 @@ courier::parcel courier::exchange(
     queue_state* const from = wanted > 0 ? next_promising() : nullptr;
     const std::vector<std::size_t> own = from ? places[from->name] : std::vector<std::size_t>{};
     if (from) places.erase(from->name);
-    // The claim is sent last, so that a failure of another statement does not lose its jobs.
+    // The claim is sent last, so that the failure of an earlier statement does not lose claimed
+    // jobs.
     for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
     if (from) {
         back.queue = from->name;
@@ -252,8 +253,8 @@ std::optional<job_state> courier::state_behind(const ended_job& one) {
     return found->state == job_state::running ? std::nullopt : std::optional{found->state};
 }
 
-// Asks a question that fails again. An outage leaves ends unknown, and loses none of the jobs that
-// were claimed with them.
+// Repeats a request that fails. An outage leaves ends unknown, but loses none of the jobs that were
+// claimed with them.
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {

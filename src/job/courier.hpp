@@ -8,8 +8,8 @@
 // | dull       | nothing was there when it was looked at  | promising, by a look or what has come |
 // |            |                                          | due                                  |
 //
-// A claim without an answer may be made yet: until it cannot come any more, the worker looks in the
-// queue for jobs of this session that are not known here, and does them.
+// A claim without an answer may still be made. Until that is impossible, the worker looks in the
+// queue for jobs of this session that it does not know, and does them.
 //
 // Threads: only the thread of run() calls exchange(), look() and the like; any may use job_desk.
 #include <chrono>

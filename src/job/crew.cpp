@@ -351,7 +351,7 @@ void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
         if (found == running_.end()) return;
         asked = found->second;
     }
-    // The handler may have completed the job since the look.
+    // The handler may have completed the job since the database was read.
     if (!asked->is_completed_in_transaction()) asked->ask_to_stop(why);
 }
 

@@ -35,9 +35,9 @@ namespace {
 
 }  // namespace
 
-// Inserting the row again under the same id is harmless, so a lost answer is simply asked again.
-// False if the row of the first attempt has expired meanwhile. `in_doubt_since` is when the
-// first request was sent that failed and may have been carried out all the same.
+// To insert the row again under the same id is harmless, so after a lost answer the request is
+// repeated. False if the row of the first attempt has expired meanwhile. `in_doubt_since` is when
+// the first request was sent that failed and may have been carried out all the same.
 bool session::implementation::insert_row(
     const bounds& of_call,
     local_clock::time_point& sent,
@@ -68,8 +68,8 @@ void session::implementation::start(const bounds& of_call) {
     if (!machine_->is_live()) refuse_slow_start();
 }
 
-// Makes the row by itself, because others know the id by now: its row may exist after a failure,
-// and then an insert that comes with a grant would fail for ever.
+// Makes the row without a grant. After a failure the row of this id may exist, and then an insert
+// together with a grant would fail for ever.
 void session::implementation::start_late(
     const bounds& of_call, std::optional<local_clock::time_point> in_doubt_since
 ) {
@@ -106,7 +106,8 @@ private:
     implementation& of_;
 };
 
-// True: make a `turn`. False if there is nothing (or no longer anything) to begin.
+// True if the caller has to make a `turn`; false if there is nothing to begin, or no longer
+// anything.
 bool session::implementation::may_begin(const bounds& of_call) {
     const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
@@ -131,9 +132,9 @@ void session::implementation::begin(const bounds& of_call) {
     start_late(of_call, std::nullopt);
 }
 
-// The session has a row, or may have one, that lives from `since` on at least. If nobody will
+// The session has a row, or may have one, that lives from `since` on at least. If no thread will
 // renew it, or the owner has ended the session meanwhile and did not wait for this, the row ends at
-// once: a grant that came with it is nobody's, and the key is free for others.
+// once. A grant that came with the row then belongs to nobody, and the key is free for others.
 void session::implementation::note_begun(local_clock::time_point since, bool is_row_live) {
     {
         const thread_guard guard{mutex_};
@@ -186,14 +187,14 @@ std::optional<fencing_token> session::implementation::begin_with(
     return token;
 }
 
-// With a row, or one that is left when the session ends, a request that arrives late grants
-// nothing. If no row can be made either, such a grant lives for one ttl.
+// While the session's row exists, a request that arrives late grants nothing, and keep_row() leaves
+// the row when the session ends. If no row can be made, such a grant lives for one ttl.
 void session::implementation::begin_in_doubt(const bounds& of_call, local_clock::time_point since) {
     keep_row();
     try {
         start_late(of_call, since);
     } catch (const error&) {
-        // This is in doubt as well, or lost: the first request's error says more.
+        // The row is in doubt as well, or lost. The error of the first request says more.
     }
 }
 
@@ -206,8 +207,8 @@ void session::implementation::begin_to_wait(const bounds& of_call) {
     }
 }
 
-// True if the database has nothing that end() could end. It waits for a thread that begins the
-// session just now, but not for one that hangs: that thread ends what it has begun.
+// True if the database has nothing that end() could end. It waits for a thread that is beginning
+// the session, but not for one that hangs: that one ends what it has begun.
 bool session::implementation::end_before_begin() noexcept {
     if (has_begun_) return false;
     over_.request_stop();

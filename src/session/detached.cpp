@@ -1,4 +1,4 @@
-// Passes a session from one process to another: its row gets another name, which one taker knows,
+// Passes a session from one process to another: its row gets another name, which the taker knows,
 // and all that lives with the session stays as it is.
 //
 // | the row's name is | who may rename it                                                        |
@@ -7,8 +7,8 @@
 // | the drawn one     | a taker that was told it, to one it has drawn itself: the first has it   |
 // | anything else     | nobody: the answer to a try is that it is not there                      |
 //
-// Asked again after a lost answer, a renaming from the new name to the new name tells that it was
-// done. Each one gives the session a whole ttl.
+// After a lost answer, a renaming from the new name to the new name says whether the first one was
+// done. Each renaming gives the session a whole ttl.
 #include <utility>
 
 #include "core/error.hpp"
@@ -132,8 +132,8 @@ session::implementation::detached session::implementation::detach() {
         for (const auto& each : grants_.live()) require_movable(*each);
         has_ended_ = true;
         machine_->end();
-        // All at once, before any holder is told: a holder that is told may release one that was
-        // not yet.
+        // All grants are taken out before any holder is told, since a holder that is told may
+        // release another grant.
         for (auto& [each, why] : grants_.take_live(loss_reason::session_ended)) {
             if (each->mark_lost(why)) made.grants.push_back(std::move(each));
         }

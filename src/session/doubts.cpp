@@ -1,5 +1,5 @@
-// Requests that lost their answers, and their outcome: each is released by owner id, again and
-// again, until nothing of it can be on its way any more.
+// Requests that lost their answers, and their outcome: each is released by owner id, repeatedly,
+// until no part of it can be under way any more.
 //
 // | a doubt …                              | becomes                                            |
 // |----------------------------------------|----------------------------------------------------|
@@ -112,7 +112,7 @@ void session::implementation::settle_doubts() {
     for (const doubt& each : note_settled(doubts, asked, now, has_failed)) tell_settled(each);
 }
 
-// Notes that the first `asked` doubts were asked about. Answers with those of them that are over.
+// Notes that the first `asked` doubts were asked about. The answer is those of them that are over.
 std::vector<session::implementation::doubt> session::implementation::note_settled(
     const std::vector<doubt>& due, std::size_t asked, local_clock::time_point now, bool has_failed
 ) {
@@ -130,11 +130,12 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     }
     std::vector<doubt> ended{over, middle};
     auto next = doubts_.erase(over, middle);
-    // The next round begins behind the doubt that ended this one: on a bad network, or if one
-    // waits for a transaction that stays open, the last ones would never be reached.
+    // The next round begins behind the doubt that ended this one. Otherwise, on a bad network, or
+    // if one doubt waits for a transaction that stays open, a round would never reach the last
+    // doubts.
     if (has_failed && next != doubts_.end()) ++next;
     std::rotate(doubts_.begin(), next, doubts_.end());
-    // The next heartbeat may be hours away: doubts do not wait for it.
+    // The next heartbeat may be hours away, so doubts do not wait for it.
     const auto soon = local_clock::now() + doubt_interval;
     for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
     return ended;
@@ -142,7 +143,7 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
 
 // Once the row has expired nothing can be granted to this session any more, so that one release is
 // enough. Holds that live with the session are free already; this is for grants with a fixed term,
-// which run out by themselves if the database cannot be asked now.
+// which end by themselves if the database does not answer now.
 void session::implementation::release_doubts_apart(
     bool has_failed, local_clock::time_point until
 ) noexcept {

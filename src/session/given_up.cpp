@@ -39,8 +39,8 @@ void session::implementation::remember(given_up what) {
 
 // Runs after a heartbeat that renewed. It looks for everything that was remembered when the
 // connection or the server is another one than before; otherwise, once in a ttl, for all that was
-// not looked for since it was given up: nothing else sees a crash that broke no connection of ours,
-// behind a pooler.
+// not looked for since it was given up: behind a pooler, a crash may break no connection of ours,
+// and nothing else shows it.
 //
 // This only looks: settle_doubts() comes next and releases the holds that have come back. It looks
 // at the clock between two releases, and repeats failed releases without delaying the other holds.

@@ -47,7 +47,7 @@ public:
         if (limit_told_ == 0) return std::nullopt;
         return limit{at(limit_told_), at(limit_over_)};
     }
-    // Set before anybody can have a lease of it, or as set_term_end().
+    // Called before a lease of it exists, or as set_term_end() is.
     void set_limit(const limit& to) noexcept {
         limit_told_ = to.told.time_since_epoch().count();
         limit_over_ = to.over.time_since_epoch().count();
@@ -84,7 +84,7 @@ public:
     }
     void tell_lost() { lost_.request_stop(); }
 
-    // Asks the holder to let go. True if nobody had asked before.
+    // Asks the holder to release. True if this is the first request.
     bool ask_back() { return revoke_.request_stop(); }
     std::stop_token revoke_requested() const noexcept { return revoke_.get_token(); }
 

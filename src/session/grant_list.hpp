@@ -1,6 +1,6 @@
 #pragma once
-// The grants a session watches, so that a session with ten thousand grants adds one, or asks which
-// are lost, at no higher cost.
+// The grants that a session watches. With ten thousand grants it costs no more to add one, or to
+// find the lost ones.
 //
 // Threads: not safe.
 #include <algorithm>
@@ -23,7 +23,7 @@ public:
     bool is_empty() const noexcept { return all_.empty(); }
     bool is_only(const grant& what) const { return all_.size() == 1 && all_.contains(&what); }
 
-    // Adding a grant twice is adding it once.
+    // A grant that is added twice is in the list once.
     void add(const std::shared_ptr<grant>& what) {
         all_.emplace(what.get(), what);
         if (const auto end = what->own_end()) ends_.emplace(*end, what.get());

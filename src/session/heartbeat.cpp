@@ -20,9 +20,10 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// Half of the time that a heartbeat that is on time has left, so that another one fits in when this
-// one gets no answer. All that are about on time get the same, because MySQL is told of each new
-// limit in a round trip of its own; one that comes after failures gets half of what is left then.
+// A heartbeat that is on time gets half of the time until the deadline, so that another one is
+// possible if this one gets no answer. All that are about on time get the same limit, because MySQL
+// learns of a new limit by a separate round trip. A heartbeat after failures gets half of the time
+// that is left then.
 milliseconds time_for_a_heartbeat(
     const session_settings& settings, local_clock::time_point deadline
 ) {
@@ -77,7 +78,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         const thread_guard guard{mutex_};
         is_live = machine_->is_live();
         next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
-        // The good-bye lets others have the keys at once, so it waits until all holders were told.
+        // The end of the row frees the keys at once, so it comes after all holders were told.
         may_say_goodbye = !is_live && !has_ended_ && !takes_row_along_ && tellers_ == 0;
     }
     if (is_live && local_clock::now() >= next.until) {
@@ -90,7 +91,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
         end_in_database(std::nullopt);  // what it held is free now, not only when the row expires
     }
-    // A fixed term that nobody knows of would outlive the session.
+    // Otherwise a hold with a fixed term, of which no process knows, would outlive the session.
     if (has_said_goodbye_ && local_clock::now() >= next_settlement_) {
         settle_doubts();
         next_settlement_ = local_clock::now() + doubt_interval;
@@ -132,8 +133,8 @@ bool session::implementation::beat() {
         database().connections().note_answer();
         if (answer.status == heartbeat_status::noticed) {
             {
-                // Before asking: a grant that is watched while the question is under way sets it
-                // again.
+                // This is reset before the request: a grant that is watched while the request is
+                // under way sets it again.
                 const thread_guard guard{mutex_};
                 const bool is_other = known_.incarnation != answer.news.incarnation;
                 if (is_other || known_.notices != answer.news.notices) ++times_news_;
@@ -152,7 +153,8 @@ bool session::implementation::beat() {
         std::optional<local_clock::duration> gap;
         {
             const thread_guard guard{mutex_};
-            // Read with the lock: a deadline that somebody saw pass cannot move on any more.
+            // This is read under the lock: a deadline that a thread saw pass cannot move on any
+            // more.
             answered = local_clock::now();
             is_renewed = answer.status == heartbeat_status::renewed;
             if (is_renewed) {
@@ -225,7 +227,7 @@ void session::implementation::tell_news(const news& told) {
     for (const auto& [each, why] : told.gone) {
         const hold& what = each->what();
         forget(*each);
-        // An upgrade keeps its owner: this process would take an upgrade that is under way just now
+        // An upgrade keeps its owner id, so this process would take an upgrade that is under way
         // for a hold that has come back.
         if (what.kind == lock_kind::mutex) gave_up(what.key, what.owner);
     }

@@ -21,8 +21,8 @@ namespace {
 
 void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
-    // A hold whose session's row is gone is freed at once, and a key that is closed for its
-    // lock_delay keeps no trace of that: a session's row stays until the delay has passed.
+    // A hold whose session has no row is freed at once, and nothing else says that its key is
+    // closed for a lock_delay. So a session's row stays until the delay has passed.
     static_assert(least >= lock_delay_max);
     constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
     if (settings.rows_per_step_max < 1 || settings.rows_per_step_max > 10'000) {
@@ -70,7 +70,7 @@ public:
           settings_(settings),
           stop_at_(local_clock::now() + settings.time_max) {}
 
-    // The tasks that have waited longest come first.
+    // Sorts the tasks that have waited longest to the front.
     std::vector<upkeep_progress> progress() {
         auto all = stores_.schema->progress(on_);
         std::ranges::sort(all, std::greater<>{}, &upkeep_progress::since_turn);
@@ -88,7 +88,7 @@ public:
     // False, too, if somebody keeps the row locked: some engines refuse then, others wait.
     bool take_turn(upkeep_progress& at, std::chrono::microseconds every);
 
-    // Looks at the next rows and clears those it may; `at` is moved on.
+    // Looks at the next rows, clears those that it may, and moves `at` on.
     step_status step(upkeep_progress& at);
     // Makes a step; an error says which task it was.
     step_status try_step(upkeep_progress& at);

@@ -33,7 +33,7 @@ bool release_holds(
     database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
 );
 
-// Lets the first waiter have a key, if it is takeable.
+// Hands a key to its first waiter, if the key is takeable.
 hand_over_status serve_key(
     database::implementation& within, connection& on, store& stores, const key& name
 );

@@ -156,7 +156,7 @@ std::int64_t session::implementation::notices() const {
 void session::implementation::watch(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
-    // The threads sleep until the session's own deadlines in any case: one more hold that lives
+    // The threads wake up at the session's own deadlines in any case, so one more hold that lives
     // with the session changes nothing for them.
     bool is_sooner = what->own_end().has_value();
     {
@@ -185,7 +185,7 @@ bool session::implementation::watch_alone(
             return each.owner == owner || each.then == owner;
         });
         if (is_watched(owner) || is_to_go) return false;
-        grants_.add(what);  // before anybody else looks; watch() finds it there
+        grants_.add(what);  // before another thread looks; watch() finds it there
     }
     watch(what, notices_when_sent);
     return true;
@@ -301,8 +301,8 @@ bool session::implementation::release_all(
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
         if (database().open_transactions().has({what.owner, false})) {
-            // The key is free when that transaction has ended, because the row of this session says
-            // so.
+            // The key is free when that transaction has ended, because the row of this session has
+            // expired.
             all_free = false;
             continue;
         }
@@ -365,8 +365,8 @@ void session::implementation::end() noexcept {
         held = grants_.take_live(why);
         is_over = has_nothing_left();
     }
-    // Tells them first, since the heartbeat that is waited for below may hang until long after the
-    // deadline.
+    // This tells the holders first: the heartbeat, for which end() waits below, may hang until long
+    // after the deadline.
     tell(held, !was_live, why);
     over_.request_stop();
     const auto began = local_clock::now();

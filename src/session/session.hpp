@@ -105,7 +105,7 @@ public:
     // within their own bounds.
     bool has_begun() const noexcept { return has_begun_; }
     std::optional<fencing_token> begin_with(const bounds& of_call, const acquire_request& wanted);
-    // For a caller that gave up its hold because it saw that the session was not live.
+    // Called after a hold was given up because the session was not live.
     [[noreturn]] void refuse_lost() const;
     // The database has answered that the session has ended: it is lost from here on, and everybody
     // told, whenever the next heartbeat may be. Throws session_lost. It runs callbacks: the caller
@@ -117,9 +117,9 @@ public:
     bounds call_until(local_clock::time_point deadline, const std::stop_token& cancel = {}) const;
     // Bounds for a call that asks once.
     bounds one_request() const;
-    // Bounds for the farewell, which must not take long: one statement time-out in all; only a
-    // moment to connect if the last statement got no answer; and if no connection opened either,
-    // nothing is sent.
+    // Bounds for the end of the session, which must not take long: one statement time-out in all.
+    // If the last statement got no answer, there is only a moment to connect, and if no connection
+    // opens, nothing is sent.
     bounds parting() const;
     bool may_part() const noexcept;
     // For use after a failed attempt: true if that failed soon, such as on a connection that was
@@ -162,9 +162,9 @@ public:
     // For a hold of which no late request can arrive any more: one release settles it.
     void give_back_later(const key& name, const owner_id& owner, lock_kind kind);
 
-    // One of these has the key, or had it: `moved` from the moment when a transaction commits that
-    // may be open, `granted` until then. Both are released, `granted` first: that waits for the
-    // transaction, and once is enough.
+    // One of two owner ids has the key, or had it: `granted` until a transaction, which may still
+    // be open, commits, and `moved` from then on. Both are released, `granted` first: that release
+    // waits for the transaction, so one release of each is enough.
     void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
 
     // The database has said that this owner no longer has the key, nor the queue place of `ticket`,

@@ -179,7 +179,7 @@ private:
         try {
             const server_environment found = sessions.environment(on);
             if (!found.unsuitable.empty()) add_unsuitable(found.unsuitable);
-            // Standbys are said as `replication`.
+            // The finding `replication` names the standbys.
             if (found.durability.empty()) return;
             add(severity::warning,
                 "weak_durability",

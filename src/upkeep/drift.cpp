@@ -17,7 +17,7 @@ std::string table_of(const std::string& line) {
     return line.substr(0, line.find(' '));
 }
 
-// Takes out, and answers with, the tables that the server hides: those are not missing.
+// Takes out the tables that the server hides, which are not missing, and answers with them.
 lines take_hidden(connection& on, health_store& health, lines& missing) {
     std::map<std::string, bool> is_hidden;
     for (const std::string& line : missing) {
@@ -32,7 +32,7 @@ lines take_hidden(connection& on, health_store& health, lines& missing) {
     return hidden;
 }
 
-// An index, and the function that enqueues, have remedies of their own: they are taken out here.
+// An index has a remedy of its own, and so has the function that enqueues, so this takes them out.
 void take_made(
     std::vector<finding>& found, lines& missing, const lines& there, const health_store& health
 ) {

@@ -103,7 +103,8 @@ std::optional<migration_step> down_once(
     connection& on, schema_store& schema, std::chrono::milliseconds patience, int to_version
 ) {
     migration_lock lock{on, schema, patience};
-    // Looks under the lock: otherwise somebody could drop them between the look and the reading.
+    // Looks for the tables under the lock: otherwise another program could drop them between the
+    // look and the read.
     if (!schema.recorded(on)) return std::nullopt;
     auto steps = sound_steps(on, schema, true);
     std::erase_if(steps, [](const migration_step& step) {

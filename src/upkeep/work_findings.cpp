@@ -110,7 +110,8 @@ std::vector<finding> find_in_runs(connection& on, run_store& runs) {
             strange_ones.add(cannot_fire("task '" + run.name + "'", why));
             continue;
         }
-        // The first one that was missed: the latest of each minute's is never a minute old.
+        // This compares with the first missed fire time: if a task fires each minute, the latest
+        // one is never a minute old.
         const microseconds late = seen.now - when->next(run.tick);
         if (late > overdue_from) overdue_ones.add(overdue(run, late));
     }
