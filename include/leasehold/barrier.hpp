@@ -1,6 +1,6 @@
 #pragma once
-// A meeting point, again and again: nobody passes before participants() have arrived, across
-// processes.
+// A point at which processes wait for each other, any number of times: no participant passes before
+// participants() of them have arrived.
 //
 //   leasehold::barrier step{session, "simulation/step", 3};
 //   while (auto passed = step.arrive_and_wait_for(5min)) compute(passed->number);
@@ -78,8 +78,8 @@ public:
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
 
-    // Takes part, and stays: the token of the lease is the number of the phase. In all else the
-    // lease is like others; released without leave() it waits for nobody.
+    // Takes part, and stays inside: the token of the lease is the number of the phase. Otherwise
+    // the lease is like any other; if it is released without leave(), it waits for nobody.
     std::optional<lease> enter(std::stop_token cancel = {});
     std::optional<lease> enter_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 

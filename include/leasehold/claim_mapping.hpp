@@ -29,12 +29,12 @@
 // null; on PostgreSQL a row_claim that asks for what the table is partitioned by: if somebody
 // moves a row to another partition, a program that claims it at that moment is aborted (40001).
 //
-// A value is an integer, a number, text or bytes as its column is; digits as text are a number;
-// truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; the value of an enumeration is a
-// label, letter by letter; for any other type it is text as the engine has it (the library looks at
-// a UUID and a date). A column whose type has no order, as PostgreSQL's json, is neither compared
-// nor ordered by. SQLite's columns of no type take anything. Values are compared as their column
-// compares, by its type and collation.
+// A value has the type of its column: an integer, a number, text or bytes. Digits as text are a
+// number; truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; the value of an enumeration is
+// a label, letter by letter; for any other type it is text as the engine has it (the library looks
+// at a UUID and a date). A column whose type has no order, as PostgreSQL's json, is neither
+// compared nor ordered by. SQLite's columns of no type take anything. Values are compared as their
+// column compares, by its type and collation.
 //
 // Threads: plain values.
 #include <chrono>

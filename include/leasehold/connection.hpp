@@ -1,5 +1,5 @@
 #pragma once
-// The seam between leasehold and a client library: how to send a statement.
+// The interface between leasehold and a client library: it sends statements.
 //
 // A driver implements this class once for libpq, MySQL Connector/C++, sqlite3 or SOCI; everything
 // else (what to send, and what it means) is the same above it. Most programs never touch this

@@ -1,5 +1,5 @@
 #pragma once
-// Passes a hold on to another process, without anybody getting in between.
+// Passes a hold on to another process; nobody else can be granted the key in between.
 //
 //   leasehold::detached_lease parcel = leasehold::detach_for(std::move(*held), 1min);
 //   run_child({"LEASE=" + parcel.text()});
@@ -17,9 +17,10 @@
 //
 // Promises: nobody else is granted the key in between, and the token stays, so that everything
 // written under it stays valid. One of several adopters gets it: the move names the session it
-// comes from. A lease that has expired or was taken is not adopted, whatever the value says.
-// Does not promise: that the old process stops. It gave the lease up in its own interest: nobody
-// can tell what it writes under the same token from the new holder's writes.
+// comes from. A lease that has expired or was taken is not adopted, whatever the value says. Does
+// not promise: that the old process stops. The old process itself has to stop writing under the
+// lease: nothing distinguishes its writes from those of the new holder, since both have the same
+// token.
 //
 // The value is a secret, as the owner id in it is: anybody who has it can take the hold.
 //

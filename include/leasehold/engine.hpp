@@ -33,12 +33,12 @@ struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text{};  // as the server says it
-    // PostgreSQL: true when another process does the work than the one that let us in, such as
-    // behind pgbouncer.
+    // PostgreSQL: true if statements run in another process than the one that accepted the
+    // connection, as behind pgbouncer.
     bool is_pooled = false;
     leasehold::transport transport = leasehold::transport::unknown;
-    // PostgreSQL: the data that the server had when we connected, as "system identifier/timeline";
-    // empty if it would not tell, on a standby, and behind a pooler.
+    // PostgreSQL: the data of the server when the connection was opened, as "system
+    // identifier/timeline"; empty if the server refuses to tell, on a standby, and behind a pooler.
     std::string place{};
 };
 

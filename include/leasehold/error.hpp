@@ -1,5 +1,5 @@
 #pragma once
-// The one exception of the library, and the questions a caller can act on.
+// The one exception of the library, and what a caller can learn from it.
 //
 //   try {
 //       lease->verify_in(tx);
@@ -11,7 +11,7 @@
 //
 // Contention is never an exception: a busy key is an empty result. (A caller that takes the lease
 // out of it without looking, as in `*mutex.acquire_for(5s)`, gets an exception all the same:
-// errc::busy.) An exception means that the question could not be asked or answered, or that the
+// errc::busy.) An exception means that a request could not be sent or got no answer, or that the
 // answer proves a broken assumption.
 //
 // Promises: the message says what failed, on what, and what to do next, in one line, and holds no
@@ -55,9 +55,9 @@ struct error_facts {
     int native_code = 0;           // the engine's own number, or 0
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
-    // True when the server may take us later: after connection_failed if it starts or is full,
-    // after database_error if it is out of disk space or memory, after read_only if it is a standby
-    // as a whole, as in a fail-over.
+    // True when the server may accept connections and requests later: after connection_failed if it
+    // starts or is full, after database_error if it is out of disk space or memory, after read_only
+    // if it is a standby as a whole, as in a fail-over.
     bool is_passing = false;
 };
 

@@ -8,8 +8,8 @@
 //   tx.commit();
 //
 // Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs no
-// fence_guard. If they are in two, the data's side has to remember the highest token it was
-// shown.
+// fence_guard. If they are in two, the database with the data has to remember the highest token
+// that it was shown.
 //
 // | the highest token seen of the resource is … | admit()                                |
 // |---------------------------------------------|----------------------------------------|

@@ -32,9 +32,10 @@
 // The clean-up (reaper.hpp) removes rows that are older than `keep`, at most 20,000 each time it
 // comes round; `leasehold reap` removes all.
 //
-// Needs, except for reading: the rights of the user that migrates; on MySQL and MariaDB TRIGGER on
-// the tables, too, and SUPER or log_bin_trust_function_creators = 1 if the server writes a binary
-// log. The triggers act with the rights of the account that has made them, which must stay.
+// Needs, except for reading: the rights of the user that migrates; on MySQL and MariaDB the right
+// TRIGGER on the tables, too, and SUPER or log_bin_trust_function_creators = 1 if the server writes
+// a binary log. The triggers act with the rights of the account that has made them, which must
+// stay.
 //
 // Threads: safe. Errors: those of the database; invalid_argument for a `keep` that is less than a
 // minute or more than 100 years.

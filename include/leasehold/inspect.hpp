@@ -110,11 +110,11 @@ LEASEHOLD_EXPORT std::vector<row_lock_info> list_row_locks(
 // Live sessions and those that died and were not cleaned up yet, oldest first.
 LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 
-// Asks the holder of the key to let go. Changes nothing else: its lease fires revoke_requested()
-// with its next heartbeat, at most a third of its ttl later, and the holder decides. A holder with
-// a fixed term has no heartbeat and is not told; nor are holders of a key of another kind than a
-// mutex. Waits for a transaction that holds a proof. Answers with the holder that was asked, or
-// nullopt if the key was free, or held as another kind, which describe() tells.
+// Asks the holder of the key to release it, and changes nothing else. The holder's lease fires
+// revoke_requested() with its next heartbeat, at most a third of its ttl later, and the holder
+// decides. A holder with a fixed term has no heartbeat and is not told; nor are holders of a key of
+// another kind than a mutex. Waits for a transaction that holds a proof. Answers with the holder
+// that was asked, or nullopt if the key was free, or held as another kind, which describe() tells.
 LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
 // Frees a key from its holder: from all its holders, if there are several, and from all that

@@ -43,7 +43,7 @@
 
 namespace leasehold {
 
-// Unique in one database; grows, with gaps.
+// The number of a job. It is unique in one database; numbers grow, with gaps.
 using job_id = std::int64_t;
 
 // The numbers stand in the rows and never change.
@@ -95,8 +95,8 @@ struct retry_policy {
     std::chrono::milliseconds delay_max{std::chrono::hours{1}};
 };
 
-// The time until the next attempt, after this number of attempts. `jitter`: 0 to 1, of the half
-// that is random.
+// The time until the next attempt, after this number of attempts. `jitter`, 0 to 1, is the share of
+// the random half that is taken off.
 LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept;

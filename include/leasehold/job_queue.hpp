@@ -12,12 +12,11 @@
 // Promises: workers see a job that was enqueued in a transaction when that commits, and never
 // otherwise. Limits count live claims, not a number that could drift: the claims of a worker that
 // died stop counting as soon as its jobs are rescued. If two jobs have one unique key, one of them
-// is enqueued.
-// Does not promise: that jobs of one priority start exactly in the order of their ids if several
-// workers claim at once, or if one is enqueued by a transaction that commits late, or if jobs of
-// several kinds are committed while a claim looks for them on MySQL or MariaDB, where a claim of
-// several kinds reads one kind after another; nor that a job that comes back, such as by a retry,
-// starts before those that wait: if very many are done it may wait for a second. Jobs of one
+// is enqueued. Does not promise: that jobs of one priority start exactly in the order of their ids.
+// The order may differ if several workers claim at once, if a job is enqueued by a transaction that
+// commits late, and, on MySQL and MariaDB, if jobs of several kinds are committed during a claim of
+// several kinds, which reads one kind after another. Nor that a job that comes back, such as by a
+// retry, starts before those that wait: under a high load it may wait for a second. Jobs of one
 // ordering key run one at a time whatever happens, and in the order of their ids as far as they
 // were committed. A claim that is under way while a limit is set for the first time may pass it,
 // once.
@@ -27,16 +26,16 @@
 // need jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
 // The jobs it needs must have been committed, or be of the same transaction: else they count as
 // completed. While a job is needed, its row is kept for a day at least if it is discarded or
-// cancelled, and as long as anybody waits for it. Thousands that wait for one job go on some
-// thousand at a time.
+// cancelled, and as long as any job waits for it. If thousands of jobs wait for one, they go on
+// some thousand at a time.
 //
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
-// second one read more, which finds the workers to tell of new jobs.
-// Errors: invalid_argument for a bad name, payload or number, or a circle, before anything is sent;
-// for a needed job that was never enqueued, after that: roll the caller's transaction back.
-// constraint if on_conflict::fail found a job of the same unique key; wrong_transaction if the
-// transaction cannot be used (aborted, of another engine). outcome_is_unknown() if the answer to
-// enqueue() was lost: give such jobs a unique key and enqueue again.
+// second one more read, which finds the workers that have to learn of new jobs. Errors:
+// invalid_argument for a bad name, payload or number, or a circle, before anything is sent; for a
+// needed job that was never enqueued, after that: roll the caller's transaction back. constraint if
+// on_conflict::fail found a job of the same unique key; wrong_transaction if the transaction cannot
+// be used (aborted, of another engine). outcome_is_unknown() if the answer to enqueue() was lost:
+// give such jobs a unique key and enqueue again.
 //
 // Threads: safe, all of it; calls that take a transaction, one thread at a time for each.
 #include <chrono>
@@ -103,8 +102,7 @@ public:
     enqueued_job enqueue(const new_job& what) const;
     // Enqueues all or none, in one transaction and in the order of the list.
     std::vector<enqueued_job> enqueue_many(const std::vector<new_job>& what) const;
-    // Enqueues in the caller's transaction, on a connection of leasehold's own or one that was
-    // lent.
+    // Enqueues in the caller's transaction, on a connection of leasehold's own or on a lent one.
     enqueued_job enqueue_in(transaction_ref inside, const new_job& what) const;
     std::vector<enqueued_job> enqueue_many_in(
         transaction_ref inside, const std::vector<new_job>& what
@@ -120,9 +118,9 @@ public:
         new_job then,
         need_until until = need_until::ended
     ) const;
-    // Tells idle workers that there are new jobs, instead of their next look: for a program that
-    // enqueues in a transaction of a lent connection, or by SQL, after its commit. A
-    // leasehold::transaction does so when it has committed, and so do the other calls.
+    // Tells idle workers of new jobs, which they would otherwise find at their next look. A program
+    // calls this after its commit if it enqueues in a transaction of a lent connection, or by SQL.
+    // A leasehold::transaction does so when it has committed, and so do the other calls.
     void ring() const noexcept;
 
     // Replaces all limits.

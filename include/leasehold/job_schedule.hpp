@@ -25,13 +25,13 @@
 // enqueues its job once, also if the clocks of hosts differ or a worker dies. The table has the
 // time of the next one. The database's clock decides; those of hosts decide nothing. There is no
 // leader: any worker of the queue fires what is due, when it looks (worker_settings::poll_every).
-// Does not promise: to know a fire time of a schedule that was removed, and set again since. A
-// clock that is set back does not fire a fire time again.
+// Does not promise: to remember the fire times of a schedule that was removed and then set again.
+// If the clock is set back, no fire time fires again.
 //
 // Cost: a look of an idle worker reads one row more; a fire time that is due costs a transaction.
 // Errors: invalid_argument for a malformed schedule (schedule.hpp), a bad name or job, both `cron`
-// and `every` or neither. A worker whose build has no time zones leaves schedules that need them to
-// others, and tells the observer.
+// and `every` or neither. If a worker's build has no time zones, it leaves schedules that need them
+// to other workers, and tells the observer.
 //
 // Threads: safe.
 #include <chrono>
@@ -47,7 +47,7 @@
 
 namespace leasehold {
 
-// The treatment of fire times that nobody has found in time. The numbers stand in the rows.
+// The treatment of fire times that no worker has found in time. The numbers stand in the rows.
 enum class misfire_policy { skip = 1, fire_once = 2, catch_up = 3 };
 
 // "skip", "fire_once", "catch_up"

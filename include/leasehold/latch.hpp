@@ -1,6 +1,6 @@
 #pragma once
-// A door that opens once, when count() participants have arrived: across processes, and deaths on
-// the way.
+// Opens once, when count() participants have arrived, in any processes. A participant that dies
+// before it arrives does not count.
 //
 //   leasehold::latch loaded{session, "import/2026-10/loaded", 4};
 //   if (auto mine = loaded.try_join()) {  // in each of the four loaders
@@ -26,9 +26,8 @@
 // before. An arrival and the end of its lease are one commit, so that none counts twice or is lost.
 // A participant that dies before it arrived does not count: its place is free when its session's
 // TTL has passed, for another to join and do its part. Waiters see that in tally(): `present` goes
-// down.
-// Does not promise: that anybody takes the place of the dead. Waiting goes on when no participant
-// is left: a place can be taken at any time.
+// down. Does not promise: that anybody takes the place of a dead participant. A wait goes on when
+// no participant is left, since a place can be taken at any time.
 //
 // An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
 // all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.

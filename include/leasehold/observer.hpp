@@ -10,8 +10,8 @@
 // Ready to be passed: metrics.hpp counts and prints Prometheus' text, json_lines.hpp writes JSON,
 // spdlog_observer.hpp logs; `observers`, below, tells several.
 //
-// The dangerous events have names of their own, so that they can be counted and alarmed on.
-// The errors of a destructor are told here, too, because a destructor never throws.
+// The dangerous events have names of their own, so that they can be counted and alarmed on. The
+// observer also gets the errors of destructors, because a destructor never throws.
 //
 // All events. `number` is the fencing token unless the table says otherwise. A dash means that
 // `took` has no value; with a dash beside a time, only a release by force, a refused proof and the

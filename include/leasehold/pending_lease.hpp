@@ -23,8 +23,8 @@
 // | settled   | the same         | empty                  | nothing                              |
 //
 // How: an ordinary try on a connection of leasehold's own gets the key, under an owner id that only
-// the library knows; the caller's transaction moves that hold to another owner id. The owner id in
-// the row tells for ever after whether the transaction was committed.
+// the library knows; the caller's transaction moves that hold to another owner id. From then on the
+// owner id in the row says whether the transaction was committed.
 //
 // Promises: if the transaction commits, nobody else held the key at any moment between the try and
 // the commit, as after verify_in. The token is greater than all before and is never given again,

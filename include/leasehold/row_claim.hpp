@@ -23,25 +23,24 @@
 // them at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
 // PostgreSQL contention does not abort your transaction: the one exception are rows that others
-// move from one partition to another, of which check() warns.
-// Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
-// being changed; anything about rows outside of the table. `busy` is what the database showed at
-// that moment: the other may be gone by now.
+// move from one partition to another, of which check() warns. Does not promise: fairness of
+// waiting; on PostgreSQL the order of rows whose order columns were being changed; anything about
+// rows outside of the table. `busy` is what the database showed at that moment: the other
+// transaction may have ended by now.
 //
 // Strength: `update` and `share` on every engine, `no_key_update` and `key_share` on PostgreSQL.
 // SQLite has no row locks: every call takes the write lock of your transaction, whatever was asked
-// for, and waits for it as long as your handle's busy time-out says; then no row is busy. If
-// that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
-// before somebody else wrote cannot write any more (errc::transient).
-// In a cluster with several nodes that are written to (Galera, Group Replication with several
-// primaries) a row lock is one node's alone: errc::schema_mismatch, unless the mapping says
-// otherwise. A versioned_claim is safe there.
-// MySQL and MariaDB keep every row lock until your transaction ends, also those that a refused
-// nowait or wait of several rows had got: two that wait for several may each hold what the other
-// lacks until both limits end, so take skip_locked there, or after busy roll back and try again. At
-// REPEATABLE READ a claim by a key that does not exist locks the gap it would be in, so that nobody
-// else can insert into that until then; a row that is not as `where` says stays locked; and a row
-// that was deleted since your snapshot is busy, not none.
+// for, and waits for it as long as your handle's busy time-out says; then no row is busy. If that
+// lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
+// before somebody else wrote cannot write any more (errc::transient). In a cluster with several
+// nodes that are written to (Galera, Group Replication with several primaries) a row lock is one
+// node's alone: errc::schema_mismatch, unless the mapping says otherwise. A versioned_claim is safe
+// there. MySQL and MariaDB keep every row lock until your transaction ends, also those that a
+// refused nowait or wait of several rows had got: two transactions that wait for several rows may
+// each hold a row that the other needs until both limits end. Use skip_locked there, or roll back
+// after busy and try again. At REPEATABLE READ a claim by a key that does not exist locks the gap
+// it would be in, so that nobody else can insert into that until then; a row that is not as `where`
+// says stays locked; and a row that was deleted since your snapshot is busy, not none.
 //
 // Isolation: READ COMMITTED on PostgreSQL, since a conflict would abort your transaction at another
 // level, and not READ ONLY; on MySQL and MariaDB too for claims of several, which would lock the

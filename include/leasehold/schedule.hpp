@@ -23,7 +23,7 @@
 //   repeated, so that `*/5 * * * *` fires every five real minutes, always.
 // - Any other expression names times of the day, and each fires exactly once. A time that is
 //   skipped fires at the first instant after the gap, together with others that fell into it; a
-//   time that is repeated fires the first time round.
+//   time that is repeated fires at the first of its two instants.
 //
 // Promises: fire times are a pure function of the expression and the zone's rules: every host gets
 // the same ones. next() is always later than its argument. An expression that would never fire (31

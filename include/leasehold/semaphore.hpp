@@ -26,8 +26,8 @@
 //   leasehold::semaphore licences{session, "licences/cad", 5, {.follows_key = true}};
 //   licences.set_permits(8);   // three were bought
 //
-// If the new number is smaller than the permits in use, nobody loses any, and nobody is granted any
-// until enough are back.
+// If the new number is smaller than the permits in use, no holder loses any, and none is granted
+// until enough have been given back.
 //
 // Waiting asks again at jittered intervals, and ends early with session_lost. A call that was asked
 // to stop before it began is empty at once, and asks nothing; in an outage it ends as a waiting
@@ -54,8 +54,8 @@ namespace leasehold {
 struct semaphore_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // The key's number counts, whatever it is by now; a key that was never used begins with the
-    // constructor's. A key that the reaper has forgotten, because nobody used it for long
+    // The key's present number counts, not the constructor's; a key that was never used begins with
+    // the constructor's. A key that the reaper has forgotten, because nobody used it for long
     // (reaper.hpp: 7 days), begins anew, with the number that its next user has seen last.
     bool follows_key = false;
     // A term for each lease, 1 ms to 366 days: a holder that forgets its permits, or hangs, loses

@@ -32,7 +32,7 @@ public:
             const auto level = level_for(what);
             if (to_->should_log(level)) to_->log(level, std::string_view{text_of(what)});
         } catch (...) {
-            // A sink that throws is its logger's affair.
+            // The logger deals with a sink that throws.
         }
     }
 

@@ -14,8 +14,9 @@
 // |          |               |                 | also_when_revoked, revoke_requested()            |
 // | stopped  | requested     | which was first | –                                                |
 //
-// Works with each object that has lost(): lease, multi_lease, quorum_lease, leadership, session. A
-// lease's fires when it is released, too; a session's does not when its owner ends it.
+// Works with each object that has lost(): lease, multi_lease, quorum_lease, leadership, session.
+// lost() of a lease fires when it is released, too; that of a session does not fire when its owner
+// ends it.
 //
 // Promises: the token is requested on the thread that makes the first of these requests, before
 // that call returns; at once if one is made already: if several are, the first in the order

@@ -60,8 +60,8 @@
 // newer than the read that found it; that a claim outlives the rollback of the transaction it was
 // made in.
 //
-// MariaDB now and then takes two transactions that step around each other's rows at one instant for
-// a deadlock and rolls one back: errc::transient. Claim in one order, and try again.
+// If two transactions skip each other's locked rows at one instant, MariaDB may take this for a
+// deadlock and roll one back: errc::transient. Claim in one order, and try again.
 //
 // Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction); READ
 // COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time SET
@@ -78,13 +78,13 @@
 // MariaDB see time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch if the
-// database is not as the mapping says; constraint if the version is the greatest its column
-// holds (a claim of several passes over such rows); wrong_transaction if none is open, it has
-// failed, the connection is in pipeline mode, or it is of another engine than the one first used.
-// All come before anything is sent that could hurt. Before a call refuses an argument it looks up
-// the description of the table, rights included, again.
-// Threads: safe; copies share their knowledge of the table. One object, one database, one user.
-// Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
+// database is not as the mapping says; constraint if the version is the greatest its column holds
+// (a claim of several passes over such rows); wrong_transaction if none is open, it has failed, the
+// connection is in pipeline mode, or it is of another engine than the one first used. All come
+// before anything is sent that could hurt. Before a call refuses an argument, it reads the
+// description of the table again, with the user's rights. Threads: safe; copies share their
+// knowledge of the table. One object, one database, one user. Source: "optimistic offline lock",
+// Fowler 2002; Kung and Robinson 1981.
 #include <chrono>
 #include <cstdint>
 #include <memory>

@@ -159,10 +159,11 @@ struct worker_settings {
     int prefetch = 0;
     // The time between looks if no job was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};
-    // Ends of several jobs travel in one statement. Off: each end travels by itself, at once.
+    // If true, one statement records the ends of several jobs; if false, each end is recorded by
+    // itself, at once.
     bool batches_ends = true;
-    // The time that an end may wait for others to travel with, while more than half of `prefetch`
-    // is left to do; 0 to 1 s.
+    // The time that an end may wait for others to be recorded with, while more than half of
+    // `prefetch` is left to do; 0 to 1 s.
     std::chrono::milliseconds ends_wait_max{5};
     // Stop by itself when no job is left that could run: jobs stay that are of kinds without a
     // handler, in a paused queue, not due, or waiting for others that do not run.
@@ -211,7 +212,7 @@ public:
 
     // Blocks until it is asked to stop, or nothing is left (`drains`).
     worker_report run(std::stop_token stop = {});
-    // The report of the run() under way, as far as it is, or of the last one; from any thread.
+    // The report so far of the run() under way, or that of the last one; from any thread.
     worker_report so_far() const;
 
     class implementation;  // private: src/job/worker.cpp
