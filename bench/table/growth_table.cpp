@@ -61,9 +61,10 @@ void print_growth(const page& what) {
     std::filesystem::create_directories(what.folder);
     std::cout << "# Growth\n\n"
               << what.about
-              << "\n\nMade by `bench/table/growth`: each operation in databases of so many lock "
-                 "rows; its\n`--help` says with how many sessions and waiters. Commits do not wait "
-                 "for the disk: what would grow\nis the work.\n";
+              << "\n\n`bench/table/growth` made this page. It measures each operation in "
+                 "databases of so many lock\nrows; its `--help` says with how many sessions and "
+                 "waiters. Commits do not wait for the disk, so\na growing time is growing "
+                 "work.\n";
     for (const grown& each : engines_in(what.lines)) {
         std::set<double> sizes;
         for (const auto& [operation, took] : each.took) {

@@ -76,9 +76,9 @@ void print_table(const page& what) {
     std::filesystem::create_directories(what.folder);
     std::cout << "# Benchmarks\n\n"
               << what.about
-              << "\n\nMade by `bench/table/run`; `bench/README.md` says what is measured. "
-                 "Each workload ran beside\nwhat one would write by hand for it, in turns, five "
-                 "times or more, and the ratio was taken turn by\nturn. Ratios count; rates and "
+              << "\n\n`bench/table/run` made this page; `bench/README.md` says what it measures. "
+                 "Each workload and its\nhand-written counterpart ran in turns, five times or "
+                 "more, and each turn gave one ratio. Only\nratios can be compared: rates and "
                  "times are those of one machine on one day.\n";
     for (const backend& each : backends_in(what.lines)) {
         std::cout << "\n## " << each.name << " " << each.version << "\n\n" << heading;
