@@ -13,12 +13,13 @@
 // Promises: while an action runs no other one runs under the same file, in any process that uses
 // it; an action under a lower token never runs after one under a higher has begun. A crash at any
 // moment leaves a whole number: the file is replaced by rename(2) after fsync(2), and excluded by
-// flock(2) on PATH.lock, which the kernel frees when a process dies. Does not promise: anything to
-// programs that write without admit(). An action that was killed half-way leaves half of its work,
-// so it should write a new file and rename it. A process that is stopped within its action keeps
-// all others waiting (they give up after `patience`). Deleting PATH.lock lets two act at once. On
-// network file systems the file is as safe as their flock and rename are: Linux asks the NFS server
-// since 2.6.12, and with `local_lock=flock` nobody but itself.
+// flock(2) on PATH.lock, which the kernel frees when a process dies.
+// Does not promise: anything to programs that write without admit(). An action that was killed
+// half-way leaves half of its work, so it should write a new file and rename it. A process that is
+// stopped within its action keeps all others waiting (they give up after `patience`). Deleting
+// PATH.lock lets two act at once. On network file systems the file is as safe as their flock and
+// rename are: Linux asks the NFS server since 2.6.12, and with `local_lock=flock` nobody but
+// itself.
 //
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out if somebody else's action took longer than `patience`;

@@ -12,14 +12,14 @@
 // Promises: workers see a job that was enqueued in a transaction when that commits, and never
 // otherwise. Limits count live claims, not a number that could drift: the claims of a worker that
 // died stop counting as soon as its jobs are rescued. If two jobs have one unique key, one of them
-// is enqueued. Does not promise: that jobs of one priority start exactly in the order of their ids.
-// The order may differ if several workers claim at once, if a job is enqueued by a transaction that
-// commits late, and, on MySQL and MariaDB, if jobs of several kinds are committed during a claim of
-// several kinds, which reads one kind after another. Nor that a job that comes back, such as by a
-// retry, starts before those that wait: under a high load it may wait for a second. Jobs of one
-// ordering key run one at a time whatever happens, and in the order of their ids as far as they
-// were committed. A claim that is under way while a limit is set for the first time may pass it,
-// once.
+// is enqueued.
+// Does not promise: that jobs of one priority start exactly in the order of their ids. The order
+// may differ if several workers claim at once, if a job is enqueued by a transaction that commits
+// late, and, on MySQL and MariaDB, if jobs of several kinds are committed during a claim of several
+// kinds, which reads one kind after another. Nor that a job that comes back, such as by a retry,
+// starts before those that wait: under a high load it may wait for a second. Jobs of one ordering
+// key run one at a time whatever happens, and in the order of their ids as far as they were
+// committed. A claim that is under way while a limit is set for the first time may pass it, once.
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
 // at once if the worker's last look told it of that job, and otherwise within some seconds. It may
@@ -30,12 +30,12 @@
 // some thousand at a time.
 //
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
-// second one more read, which finds the workers that have to learn of new jobs. Errors:
-// invalid_argument for a bad name, payload or number, or a circle, before anything is sent; for a
-// needed job that was never enqueued, after that: roll the caller's transaction back. constraint if
-// on_conflict::fail found a job of the same unique key; wrong_transaction if the transaction cannot
-// be used (aborted, of another engine). outcome_is_unknown() if the answer to enqueue() was lost:
-// give such jobs a unique key and enqueue again.
+// second one more read, which finds the workers that have to learn of new jobs.
+// Errors: invalid_argument for a bad name, payload or number, or a circle, before anything is sent;
+// for a needed job that was never enqueued, after that: roll the caller's transaction back.
+// constraint if on_conflict::fail found a job of the same unique key; wrong_transaction if the
+// transaction cannot be used (aborted, of another engine). outcome_is_unknown() if the answer to
+// enqueue() was lost: give such jobs a unique key and enqueue again.
 //
 // Threads: safe, all of it; calls that take a transaction, one thread at a time for each.
 #include <chrono>

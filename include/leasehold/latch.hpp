@@ -26,8 +26,9 @@
 // before. An arrival and the end of its lease are one commit, so that none counts twice or is lost.
 // A participant that dies before it arrived does not count: its place is free when its session's
 // TTL has passed, for another to join and do its part. Waiters see that in tally(): `present` goes
-// down. Does not promise: that anybody takes the place of a dead participant. A wait goes on when
-// no participant is left, since a place can be taken at any time.
+// down.
+// Does not promise: that anybody takes the place of a dead participant. A wait goes on when no
+// participant is left, since a place can be taken at any time.
 //
 // An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
 // all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.

@@ -13,10 +13,11 @@
 // host: a migration may let older programs go on, from the one whose newest migration is N. Then
 // its name ends with _from_N, and older programs read that in the database. Such a program works as
 // before and tells its observer once; its migrate() changes nothing, its migrate_down() refuses.
-// Older programs keep away from any other migration that they do not know. Errors: schema_mismatch
-// if an applied migration was edited or is unknown to this program, or half applied, or the schema
-// is newer than the program may go on with; the message says what to do. busy if a session is live
-// and tables would go; permission_denied, read_only. Nothing is changed before these checks.
+// Older programs keep away from any other migration that they do not know.
+// Errors: schema_mismatch if an applied migration was edited or is unknown to this program, or half
+// applied, or the schema is newer than the program may go on with; the message says what to do.
+// busy if a session is live and tables would go; permission_denied, read_only. Nothing is changed
+// before these checks.
 //
 // Threads: safe.
 #include <cstdint>

@@ -31,10 +31,11 @@
 // Promises: no tick that was finished runs again, however late or often it is called, also when
 // clocks are set back; hosts' clocks decide nothing. If several call at once, one of them runs. A
 // refused start writes nothing to the database. A run that was taken over cannot finish() in its
-// successor's name. Does not promise: exactly one execution. A run that dies before finish() is
-// repeated (at least once), or is not (at most once, with repeat_abandoned off). For effects in the
-// same database there is finish_in(tx): they and the record are committed together, or neither is.
-// Of ticks for which no host called in time, only the latest runs later.
+// successor's name.
+// Does not promise: exactly one execution. A run that dies before finish() is repeated (at least
+// once), or is not (at most once, with repeat_abandoned off). For effects in the same database
+// there is finish_in(tx): they and the record are committed together, or neither is. Of ticks for
+// which no host called in time, only the latest runs later.
 //
 // The record of a task is one row, kept until forget_run(): its name should not be a new one each
 // time.

@@ -27,23 +27,25 @@
 // 100 + 2 ms or the session's `margin`, whichever is longer: its deadline is that of the majority,
 // counted from before each request was sent, and moves on with the heartbeats. A server that does
 // not answer delays a try by server_timeout at most, and once more where grants of other servers
-// have to be given back. Does not promise: a proof. verify_in on one server's lease proves that
-// server's grant and no more: another majority may have formed without it. Nor a single fencing
-// token: tokens of different servers do not compare. A resource can refuse late writers all the
-// same: let it keep the highest token of *each* server (a fence_guard resource per server) and
-// refuse a holder that shows a lower one for any. A later holder has a server in common with every
-// earlier one, and there its token is greater. A server that loses committed transactions
-// (asynchronous fail-over) breaks all of it.
+// have to be given back.
+// Does not promise: a proof. verify_in on one server's lease proves that server's grant and no
+// more: another majority may have formed without it. Nor a single fencing token: tokens of
+// different servers do not compare. A resource can refuse late writers all the same: let it keep
+// the highest token of *each* server (a fence_guard resource per server) and refuse a holder that
+// shows a lower one for any. A later holder has a server in common with every earlier one, and
+// there its token is greater. A server that loses committed transactions (asynchronous fail-over)
+// breaks all of it.
 //
 // A call that was asked to stop before it began is empty at once, and asks no server; a later
 // request ends the wait when the try under way has ended.
 //
 // Threads: quorum and quorum_lock are safe; a quorum_lease: one thread at a time, but lost() and
-// held_locally() from any. One background thread per server, beside those of its session. Errors:
-// invalid_argument for a bad setting, no server, and for the same database named twice, which is
-// noticed as soon as both answer. An even number of servers is a warning to the observer of the
-// first: it survives no more failures than one less. A server that fails does not make a call
-// throw. After Antirez, "Distributed locks with Redis" (Redlock), and Kleppmann's critique of it.
+// held_locally() from any. One background thread per server, beside those of its session.
+// Errors: invalid_argument for a bad setting, no server, and for the same database named twice,
+// which is noticed as soon as both answer. An even number of servers is a warning to the observer
+// of the first: it survives no more failures than one less. A server that fails does not make a
+// call throw. After Antirez, "Distributed locks with Redis" (Redlock), and Kleppmann's critique of
+// it.
 #include <chrono>
 #include <cstddef>
 #include <memory>

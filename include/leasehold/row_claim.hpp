@@ -23,10 +23,10 @@
 // them at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
 // PostgreSQL contention does not abort your transaction: the one exception are rows that others
-// move from one partition to another, of which check() warns. Does not promise: fairness of
-// waiting; on PostgreSQL the order of rows whose order columns were being changed; anything about
-// rows outside of the table. `busy` is what the database showed at that moment: the other
-// transaction may have ended by now.
+// move from one partition to another, of which check() warns.
+// Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
+// being changed; anything about rows outside of the table. `busy` is what the database showed at
+// that moment: the other transaction may have ended by now.
 //
 // Strength: `update` and `share` on every engine, `no_key_update` and `key_share` on PostgreSQL.
 // SQLite has no row locks: every call takes the write lock of your transaction, whatever was asked

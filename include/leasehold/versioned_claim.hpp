@@ -82,9 +82,9 @@
 // (a claim of several passes over such rows); wrong_transaction if none is open, it has failed, the
 // connection is in pipeline mode, or it is of another engine than the one first used. All come
 // before anything is sent that could hurt. Before a call refuses an argument, it reads the
-// description of the table again, with the user's rights. Threads: safe; copies share their
-// knowledge of the table. One object, one database, one user. Source: "optimistic offline lock",
-// Fowler 2002; Kung and Robinson 1981.
+// description of the table again, with the user's rights.
+// Threads: safe; copies share their knowledge of the table. One object, one database, one user.
+// Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
 #include <chrono>
 #include <cstdint>
 #include <memory>
