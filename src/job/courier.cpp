@@ -242,11 +242,16 @@ void courier::note_claims(
 // The state of a job whose end was sent before without an answer, and now finds no claim. If the
 // session still lives, that end was carried out: only an end takes a claim from a live session. The
 // job's row has the state; if the row is gone, or belongs to another claim, the end tells it.
-// nullopt if the session may have ended first.
+// nullopt if the session may have ended first, or if the row is gone and the end would have left
+// one: the job was cancelled, as this worker did not hear, or has gone on and ended elsewhere.
 std::optional<job_state> courier::state_behind(const ended_job& one) {
     const auto found = use([&](connection& on, store& stores) {
         return stores.job_queues->describe(on, one.end.id);
     });
+    const bool goes_on = one.presumed == job_state::available ||
+                         one.presumed == job_state::scheduled ||
+                         one.presumed == job_state::retryable;
+    if (!found && goes_on) return std::nullopt;
     if (!found || found->token != one.end.token) {
         return session_->is_live() ? std::optional{one.presumed} : std::nullopt;
     }

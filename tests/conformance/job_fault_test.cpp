@@ -50,6 +50,7 @@ protected:
         queue_limits limits;
         limits.keep_completed = keep_completed_;
         limits.keep_discarded = keep_discarded_;
+        limits.keep_cancelled = keep_cancelled_;
         if (GetParam().is_in_turn) limits.running_max = 1;
         if (limits != queue_limits{}) queue.set_limits(limits);
         std::vector<new_job> all(count_);
@@ -141,6 +142,7 @@ protected:
     std::function<void(leasehold::job&)> ends_by_{};  // instead of an effect
     std::chrono::milliseconds retry_delay_{0};
     std::chrono::seconds keep_completed_{0}, keep_discarded_{std::chrono::hours{1}};
+    std::chrono::seconds keep_cancelled_ = queue_limits{}.keep_cancelled;
     int attempts_max_ = 100;
     std::size_t count_ = 2;
     int prefetch_ = 0;
@@ -197,7 +199,10 @@ protected:
                 return call == number ? std::optional{GetParam().how} : std::nullopt;
             });
             expect_counts();
-            EXPECT_EQ(counted_.lost + counted_.unknown, 0);
+            EXPECT_EQ(counted_.lost, 0);
+            if (!may_be_unknown_) {
+                EXPECT_EQ(counted_.unknown, 0);
+            }
         }
         EXPECT_GT(number, 8) << "so few calls make no worker";
         EXPECT_LT(number, calls_max);
@@ -220,6 +225,8 @@ protected:
             throw std::runtime_error("asked to end");
         };
     }
+
+    bool may_be_unknown_ = false;
 };
 
 TEST_P(job_end_fault_suite, each_end_is_counted_once_as_what_it_is_whichever_call_fails) {
@@ -243,6 +250,22 @@ TEST_P(job_end_fault_suite, a_last_attempt_that_leaves_no_row_is_told_as_discard
         EXPECT_EQ(counted_.failed, 2);
         EXPECT_EQ(told(event_reason::discarded), 2);
         EXPECT_EQ(told_->count(event_kind::job_ended), 2);
+    });
+}
+
+// The worker does not hear of the request, and no row is left to ask.
+TEST_P(job_end_fault_suite, one_cancelled_that_leaves_no_row_is_never_told_as_to_be_tried_again) {
+    ends_by_ = [this](leasehold::job& each) {
+        cancel_job(plain_, each.id());
+        throw std::runtime_error("not now");
+    };
+    keep_cancelled_ = 0s;
+    may_be_unknown_ = true;
+    fail_at_each_call([&] {
+        EXPECT_EQ(counted_.cancelled + counted_.unknown, 2);
+        EXPECT_EQ(counted_.failed, 0);
+        EXPECT_EQ(told(event_reason::retried), 0);
+        expect_told();
     });
 }
 
