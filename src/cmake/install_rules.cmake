@@ -238,6 +238,20 @@ leasehold_pc(
     REQUIRES_PRIVATE ${drivers}
 )
 
+# ------------------------------------------------------------------------------ for GDB
+
+# GDB loads the printers by itself if it loads a shared library of this name from this folder.
+set(leasehold_printers "${PROJECT_SOURCE_DIR}/src/debugger/gdb_printers.py")
+install(FILES "${leasehold_printers}" DESTINATION "${leasehold_data_dir}" COMPONENT dev)
+if(NOT leasehold_is_static)
+    install(
+        FILES "${leasehold_printers}"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}"
+        RENAME "libleasehold_core.so.${PROJECT_VERSION}-gdb.py"
+        COMPONENT dev
+    )
+endif()
+
 # --------------------------------------------------------------- what people read, and the SQL
 
 install(
