@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    // Changes the rows at these places.
+    // Tries once to change the row at each of these indexes.
     void change_once(
         connection& inside,
         std::span<versioned_row> rows,

@@ -309,7 +309,7 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     return *own_connection_;
 }
 
-// False if the connection cannot listen: looks are enough then.
+// False if the connection cannot listen. Then the room polls.
 bool waiting_room::listens(connection& on) {
     try {
         on.listen(of_.store_for(on).waiters->channel());

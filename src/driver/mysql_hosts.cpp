@@ -13,8 +13,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Asks for the values as text: on every version OFF means that writes are taken; as numbers their
-// kind varies.
+// Asks for the values as text. OFF means on every version that the server takes writes, whereas the
+// type of the numbers varies.
 bool takes_writes(connection& on) {
     constexpr const char* question =
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "

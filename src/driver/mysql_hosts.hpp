@@ -1,16 +1,16 @@
 #pragma once
-// Private to the MySQL driver: chooses the host of a URL that takes writes.
+// Private to the MySQL driver: chooses, from the hosts of a URL, one that takes writes.
 //
 // | the host …                          | then                                                   |
 // |-------------------------------------|--------------------------------------------------------|
 // | takes writes                        | it is connected to, and asked first from then on       |
 // | cannot be reached, or refuses us    | the next one is asked                                  |
 // | takes no writes, as a replica       | the next one is asked                                  |
-// | is the last one, and not the one    | connection_failed, which says what each has answered   |
+// | is the last one, and of no use      | connection_failed, which says what each has answered   |
 // | was not asked, as time was up       | the next call asks it first                            |
 //
 // The driver asks them in the order of the URL, but first the one that took writes last: if two of
-// them do, such as when a former primary comes back, no program changes sides by connecting again.
+// them do, such as when a former primary comes back, a program that reconnects stays at its own.
 // It connects to a single host whether or not that takes writes.
 //
 // Threads: safe.

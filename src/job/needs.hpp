@@ -23,7 +23,7 @@ inline bool needs_others(const new_job& what) {
 std::vector<new_job> as_waiting(const std::vector<new_job>& list);
 
 // Writes the needs of jobs, in the transaction in which they were enqueued. Throws invalid_argument
-// for numbers that no job was given.
+// for an id that no job has ever had.
 void add_needs(
     connection& inside,
     store& stores,

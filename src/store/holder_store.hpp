@@ -55,7 +55,8 @@ struct holder_request {
     // Set: the token of the owner's own hold, which the new one replaces. The old hold must still
     // exist, and stays if the request is refused.
     std::optional<fencing_token> instead_of;
-    // A key of this kind keeps its capacity, also if nobody uses it: other_capacity.
+    // The capacity of such a key is fixed, even while nobody uses the key. A request with another
+    // one is answered with other_capacity.
     bool keeps_capacity = false;
 };
 

@@ -9,8 +9,8 @@ namespace leasehold::testing {
 // skipped (77).
 std::string require_url(const std::string& name);
 
-// The same of LEASEHOLD_TEST_<NAME>_PROGRAM_URL: there as a user without rights but the granted
-// ones.
+// As require_url(), of LEASEHOLD_TEST_<NAME>_PROGRAM_URL. That URL is of a user who has the granted
+// rights alone.
 std::string require_program_url(const std::string& name);
 
 // Random, printed once with how to set it again: LEASEHOLD_TEST_SEED.

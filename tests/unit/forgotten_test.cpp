@@ -71,7 +71,7 @@ TEST_F(forgotten_test, what_was_given_up_and_is_back_is_given_up_again) {
     EXPECT_TRUE(mine.is_live());
 }
 
-// Behind a pooler: the same server, as far as it says, and no connection that broke.
+// As behind a pooler: the server says that it is the same one, and no connection broke.
 TEST_F(forgotten_test, what_is_back_without_any_sign_is_found_within_some_ttl) {
     auto settings = eager();
     settings.ttl = 3s;

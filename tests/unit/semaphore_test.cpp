@@ -177,7 +177,7 @@ TEST_F(permit_terms_at_once, who_takes_long_when_told_keeps_the_others_permits_f
     session mine{sound(), settings};
     end_both(mine, [&](lease& untold) {
         const auto beat = row(mine.id())->heartbeat_at;
-        // Unless this is the very thread that gives back.
+        // Nothing comes if this callback runs on the thread that returns the permits.
         static_cast<void>(eventually([&] { return row(mine.id())->heartbeat_at > beat + 100ms; }));
         EXPECT_FALSE(untold.lost().stop_requested()) << "the test is about who was not told";
         EXPECT_EQ(holders(), 2U);

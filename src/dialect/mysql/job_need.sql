@@ -19,8 +19,8 @@ SELECT n.job_id, n.needs_id, n.wants,
   STRAIGHT_JOIN {prefix}job_need n FORCE INDEX ({bare}job_need_needs) ON n.needs_id = e.id
  LIMIT $1;
 
--- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
--- As `over` for those rows, and whether the needed job has not ended.
+-- $1 and $2: the needed and the waiting job of the last row that was read; $3: how many rows to
+-- read after that. Answers as the statement `over` does, and whether the needed job has not ended.
 -- name: look_behind
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),

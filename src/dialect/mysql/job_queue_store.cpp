@@ -197,7 +197,7 @@ private:
     template <class Send, class Read>
     result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
         std::int64_t believed = 1;
-        // A look in vain means that somebody has changed the queue's limits.
+        // A try fails only if somebody has just changed the queue's limits.
         constexpr int looks_max = 10;
         for (int look = 0;; ++look) {
             const std::string text =

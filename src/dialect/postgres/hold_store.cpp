@@ -116,9 +116,9 @@ private:
     }
 
     attempt try_whole(connection& on, const parameters& values) {
-        // Free or absent in our snapshot and yet not granted: another session or the reaper was
-        // faster, and has made progress, so look again. A dead holder whose lock_delay has not
-        // passed, or whose death another session is proving now, is not reported as the holder.
+        // If the key was free or absent in our snapshot and yet was not granted, another session or
+        // the reaper came first. Somebody has made progress, so this looks again. A dead holder is
+        // not reported if its lock_delay has not passed, or another session is proving its death.
         constexpr int looks_max = 4;
         attempt made;
         for (int look = 1; look <= looks_max; ++look) {
