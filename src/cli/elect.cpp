@@ -42,7 +42,7 @@ void say(const errand& what, const char* event, const std::string& message, cons
     );
 }
 
-// That call reports the failure by which the office was lost.
+// Reports that this process leads no more; `why` names the failure by which it lost the lease.
 void say_resigned(const errand& what, const lease& held, const std::string& why) {
     say(what, "resigned", "no longer leads '" + what.name.name() + "': " + why, held);
 }

@@ -8,7 +8,7 @@
 
 namespace leasehold::cli {
 
-// What buttons need. Without it a page has no buttons.
+// The buttons of a page need these rights. Without them the page has no buttons.
 struct page_rights {
     bool has_actions = false;  // somebody who knows the token may act
     std::string form_key{};    // a session that may act has one; empty: one that only looks

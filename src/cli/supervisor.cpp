@@ -86,8 +86,8 @@ void supervisor::heed_loss() {
     if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_all(SIGKILL);
 }
 
-// How long the supervisor may sleep. The guard has to know each new deadline well before the old
-// one, so the pauses get shorter as the old one comes nearer.
+// The supervisor may sleep for this time. The guard has to know each new deadline well before the
+// old one, so the pauses get shorter as the old one comes nearer.
 nanoseconds supervisor::pause() const {
     if (is_killed_) return timing_.ttl;
     const auto now = local_clock::now();

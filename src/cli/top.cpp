@@ -40,7 +40,7 @@ int show_once(overview& all, const std::string& place) {
     return exit_status::done;
 }
 
-// What is shown, and how keys change it.
+// Holds the part that is shown, and changes it as keys say.
 class watcher {
 public:
     watcher(overview& all, std::string place) : all_(all) {

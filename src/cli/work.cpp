@@ -271,7 +271,7 @@ std::string shown_left(const std::vector<left_jobs>& left) {
     return text;
 }
 
-// How long a worker may take when it is told to end: for its CMDs, and to record their ends. A
+// The time that a worker has when it is told to end: for its CMDs, and to record their ends. A
 // worker with nothing to do only ends its session, if the database has ever answered.
 class worker_patience {
 public:
