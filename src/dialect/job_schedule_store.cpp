@@ -126,9 +126,9 @@ job_schedule_look sql_job_schedule_store::due(
 }
 
 std::optional<microseconds> sql_job_schedule_store::next_in(
-    connection& on, std::string_view queue
+    connection& on, std::string_view queue, schedule::instant behind
 ) {
-    const result found = read(on, "next_in", {std::string{queue}});
+    const result found = read(on, "next_in", {std::string{queue}, value_of_instant(behind)});
     if (found.rows.empty()) return std::nullopt;
     return duration_of(found.rows[0], 0);
 }

@@ -12,8 +12,9 @@ public:
 
     job_schedule_look due(connection& on, std::string_view queue, const job_schedule_place& behind)
         override;
-    std::optional<std::chrono::microseconds> next_in(connection& on, std::string_view queue)
-        override;
+    std::optional<std::chrono::microseconds> next_in(
+        connection& on, std::string_view queue, schedule::instant behind
+    ) override;
     bool advance(connection& in, const job_schedule_row& to) override;
     void note_job(connection& in, std::string_view name, job_id id) override;
     job_schedule_look find(connection& on, std::string_view name) override;

@@ -111,7 +111,7 @@ local_clock::time_point courier::next_fire(
         return now;
     }
     auto next = now + (done.some_locked ? locked_pause : nanoseconds{look_max});
-    if (const auto in = stores.job_schedules->next_in(on, queue.name)) {
+    if (const auto in = stores.job_schedules->next_in(on, queue.name, done.last)) {
         next = std::min(next, now + std::min(*in, look_max));
     }
     return next;

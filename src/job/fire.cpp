@@ -181,6 +181,7 @@ fire_result fire_schedules(
         }
         if (seen.rows.size() < std::size_t{job_schedule_store::rows_max}) {
             all.some_locked = place.some_locked;
+            all.last = place.behind.next;
             place = {};
             return all;
         }

@@ -43,8 +43,9 @@ struct fire_place {
 };
 struct fire_result {
     std::int64_t jobs = 0;
-    bool are_more = false;     // to be looked at: call again
-    bool some_locked = false;  // call again in a while
+    schedule::instant last = schedule::instant::min();  // the fire time of the last one looked at
+    bool are_more = false;                              // to be looked at: call again
+    bool some_locked = false;                           // call again in a while
 };
 
 // Enqueues the due jobs of the queue's schedules, each schedule in a transaction of its own on

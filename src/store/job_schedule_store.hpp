@@ -49,10 +49,12 @@ public:
     virtual job_schedule_look due(
         connection& on, std::string_view queue, const job_schedule_place& behind
     ) = 0;
-    // The time until the next fire time of the queue in the future: a due schedule that cannot fire
-    // does not count. One plain read of one row.
+    // The time until the queue's first fire time after `behind`; not positive if it came meanwhile.
+    // `behind` is the fire time of the last schedule that the caller looked at, so that a schedule
+    // that cannot fire does not count, and one whose time comes between two reads does. One plain
+    // read of one row.
     virtual std::optional<std::chrono::microseconds> next_in(
-        connection& on, std::string_view queue
+        connection& on, std::string_view queue, schedule::instant behind
     ) = 0;
 
     // Moves the row on from the fire time of this version, in the transaction open on `inside`.

@@ -410,6 +410,30 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot)
     });
 }
 
+// A look finds the good one not due yet. The next read must not pass it by: the worker would wait.
+TEST_F(job_schedule_suite, one_whose_time_comes_between_two_reads_counts) {
+    set_job_schedule(first_, rare());
+    put_broken(row(), 1);
+    fire_result done;
+    with_stores(first_, [&](connection& on, store& stores) {
+        fire_place place;
+        done = fire_schedules(on, stores, queue_, place, [](const auto&, const auto&) {});
+        return true;
+    });
+    EXPECT_EQ(done.jobs, 0);
+    const auto next_in = [&] {
+        return with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+            return schedules.next_in(on, queue_, done.last);
+        });
+    };
+    EXPECT_GT(next_in().value(), 0s);
+    miss(1);
+    EXPECT_LE(next_in().value(), 0s);
+    with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+        return schedules.remove(on, name_ + "/0");
+    });
+}
+
 // The worker looks again when the good one fires: with these alone it would not for an hour.
 TEST_F(job_schedule_suite, one_that_can_fire_does_in_time_behind_those_that_cannot) {
     for (const int broken_ones : {1, 1100}) {

@@ -36,12 +36,13 @@ public:
         return seen;
     }
 
-    std::optional<std::chrono::microseconds> next_in(connection& on, std::string_view queue)
-        override {
-        const auto comes =
-            [queue = std::string(queue)](const memory_tables& tables, const job_schedule_row& row) {
-                return row.what.queue == queue && !row.is_paused && row.next > wall_of(tables);
-            };
+    std::optional<std::chrono::microseconds> next_in(
+        connection& on, std::string_view queue, schedule::instant behind
+    ) override {
+        const auto comes = [queue = std::string(queue),
+                            behind](const memory_tables&, const job_schedule_row& row) {
+            return row.what.queue == queue && !row.is_paused && row.next > behind;
+        };
         const auto seen = look(on, "next_in", comes);
         const auto first = std::ranges::min_element(seen.rows, {}, &job_schedule_row::next);
         if (first == seen.rows.end()) return std::nullopt;

@@ -16,10 +16,10 @@ SELECT {now} AS now_at, {schedule_columns}
    AND next_at >= $3 AND (next_at > $3 OR name > $4)
  ORDER BY next_at, name LIMIT $2;
 
--- $1 queue. Index: job_schedule_next. Reads: 1 row.
+-- $1 queue, $2 the fire time behind which it is. Index: job_schedule_next. Reads: 1 row.
 -- name: next_in
 SELECT next_at - {now} FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
- WHERE queue = $1 AND is_paused = 0 AND next_at > {utc} ORDER BY next_at LIMIT 1;
+ WHERE queue = $1 AND is_paused = 0 AND next_at > $2 ORDER BY next_at LIMIT 1;
 
 -- $1 name, $2 version. Skips a locked row, since other schedules are due, too. Reads: 1 row.
 -- name: lock_unlocked

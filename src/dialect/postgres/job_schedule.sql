@@ -19,10 +19,10 @@ SELECT {microseconds} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  ORDER BY queue, is_paused, next_at, name
  LIMIT (SELECT $2::bigint);
 
--- $1 queue. Index: job_schedule_next. Reads: 1 row.
+-- $1 queue, $2 the fire time behind which it is. Index: job_schedule_next. Reads: 1 row.
 -- name: next_in
 SELECT next_at - {microseconds} FROM {prefix}job_schedule
- WHERE queue = $1 AND is_paused = 0 AND next_at > (SELECT {microseconds})
+ WHERE queue = $1 AND is_paused = 0 AND next_at > $2
  ORDER BY queue, is_paused, next_at LIMIT 1;
 
 -- $1 name, $2 version. Skips a locked row, since other schedules are due, too. Reads: 1 row.

@@ -15,10 +15,10 @@ SELECT {wall} AS now_at, {schedule_columns} FROM {prefix}job_schedule
    AND next_at >= $3 AND (next_at > $3 OR name > $4)
  ORDER BY next_at, name LIMIT $2;
 
--- $1 queue. Index: job_schedule_next. Reads: 1 row.
+-- $1 queue, $2 the fire time behind which it is. Index: job_schedule_next. Reads: 1 row.
 -- name: next_in
 SELECT next_at - {wall} FROM {prefix}job_schedule
- WHERE queue = $1 AND is_paused = 0 AND next_at > {wall} ORDER BY next_at LIMIT 1;
+ WHERE queue = $1 AND is_paused = 0 AND next_at > $2 ORDER BY next_at LIMIT 1;
 
 -- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Tests the newest
 -- version of the row. Reads: 1 row.
