@@ -92,7 +92,7 @@ public:
     std::int64_t participants() const noexcept;
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/barrier.cpp
+    class implementation;  // private: src/locks/barrier.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -63,7 +63,7 @@ struct error_facts {
 
 // A place in a source, as std::source_location, which clang 14 does not know.
 struct source_place {
-    const char* file = "";  // as the compiler was told it; ours end in "src/lock/lease.cpp"
+    const char* file = "";  // as the compiler was told it; ours end in "src/locks/lease.cpp"
     unsigned line = 0;
     const char* function = "";
 

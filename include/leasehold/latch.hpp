@@ -89,7 +89,7 @@ public:
     std::int64_t count() const noexcept;
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/latch.cpp
+    class implementation;  // private: src/locks/latch.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

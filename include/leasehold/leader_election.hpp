@@ -95,7 +95,7 @@ public:
     // The lease of the office: for verify_in(tx), the deadline, the owner id.
     leasehold::lease& lease() noexcept;
 
-    class implementation;  // private: src/lock/leader_election.cpp
+    class implementation;  // private: src/locks/leader_election.cpp
     explicit leadership(std::unique_ptr<implementation> held) noexcept;
 
 private:
@@ -128,7 +128,7 @@ public:
 
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/leader_election.cpp
+    class implementation;  // private: src/locks/leader_election.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -116,7 +116,7 @@ public:
     // connection of yours, this waits for it, for a statement_timeout at most.
     release_outcome release();
 
-    class implementation;  // private: src/lock/lease.hpp
+    class implementation;  // private: src/locks/lease.hpp
     explicit lease(std::shared_ptr<implementation> held) noexcept;
     const std::shared_ptr<implementation>& inner() const noexcept { return held_; }
 

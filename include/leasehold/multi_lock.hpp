@@ -86,7 +86,7 @@ public:
     // Gives all keys back. `released`: all were ours until now; `not_held`: at least one was not.
     release_outcome release();
 
-    class implementation;  // private: src/lock/multi_lease.hpp
+    class implementation;  // private: src/locks/multi_lease.hpp
     explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
 
 private:
@@ -145,7 +145,7 @@ public:
 
     const std::vector<key>& keys() const noexcept;
 
-    class implementation;  // private: src/lock/multi_lock.cpp
+    class implementation;  // private: src/locks/multi_lock.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

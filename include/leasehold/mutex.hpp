@@ -145,7 +145,7 @@ public:
 
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/mutex.cpp
+    class implementation;  // private: src/locks/mutex.cpp
 
 private:
     void start_acquire(async_wait how, acquire_completion done);

@@ -123,7 +123,7 @@ public:
     // throws lease_lost, and the caller rolls back. Commit before this run is destroyed.
     void finish_in(transaction_ref tx, const run_result& result = {});
 
-    class implementation;  // private: src/once/once.cpp
+    class implementation;  // private: src/runs/once.cpp
     explicit task_run(std::unique_ptr<implementation> started) noexcept;
 
 private:
@@ -168,7 +168,7 @@ public:
     // made before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
 
-    class implementation;  // private: src/once/once.cpp
+    class implementation;  // private: src/runs/once.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

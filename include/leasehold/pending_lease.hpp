@@ -71,7 +71,7 @@ public:
     // it was committed, one statement more if it was not.
     std::optional<lease> confirm();
 
-    class implementation;  // private: src/lock/pending_lease.hpp
+    class implementation;  // private: src/locks/pending_lease.hpp
     explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
 
 private:

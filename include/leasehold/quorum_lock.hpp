@@ -89,7 +89,7 @@ public:
     // The number of grants that make a lease: a majority, or all.
     std::size_t needed() const noexcept;
 
-    class implementation;  // private: src/lock/quorum.hpp
+    class implementation;  // private: src/locks/quorum.hpp
     const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
 
 private:
@@ -120,7 +120,7 @@ public:
     // is asked again in the background; `not_held`: one had lost it before.
     release_outcome release();
 
-    class implementation;  // private: src/lock/quorum_lock.cpp
+    class implementation;  // private: src/locks/quorum_lock.cpp
     explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
 
 private:

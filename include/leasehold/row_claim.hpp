@@ -127,7 +127,7 @@ public:
 
     const row_mapping& mapping() const noexcept;
 
-    class implementation;  // private: src/claim/row_claim.cpp
+    class implementation;  // private: src/claims/row_claim.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -68,7 +68,7 @@ public:
     // The schedule that has this text().
     static schedule parse(std::string_view text);
 
-    class implementation;  // private: src/once/schedule.cpp
+    class implementation;  // private: src/runs/schedule.cpp
 
 private:
     explicit schedule(std::shared_ptr<const implementation> made) noexcept;

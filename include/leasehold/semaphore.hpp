@@ -122,7 +122,7 @@ public:
     std::int64_t permits() const noexcept;
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/semaphore.cpp
+    class implementation;  // private: src/locks/semaphore.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -146,7 +146,7 @@ public:
 
     const leasehold::key& key() const noexcept;
 
-    class implementation;  // private: src/lock/shared_mutex.cpp
+    class implementation;  // private: src/locks/shared_mutex.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -195,7 +195,7 @@ public:
 
     const versioned_mapping& mapping() const noexcept;
 
-    class implementation;  // private: src/claim/versioned_claim.cpp
+    class implementation;  // private: src/claims/versioned_claim.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -142,7 +142,7 @@ public:
     // nobody can claim, rescue or cancel the job.
     void complete_in(transaction_ref tx);
 
-    class implementation;  // private: src/job/crew.hpp
+    class implementation;  // private: src/jobs/crew.hpp
     explicit job(implementation& of) noexcept : inner_(of) {}
 
 private:
@@ -215,7 +215,7 @@ public:
     // The report so far of the run() under way, or that of the last one; from any thread.
     worker_report so_far() const;
 
-    class implementation;  // private: src/job/worker.cpp
+    class implementation;  // private: src/jobs/worker.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

@@ -28,14 +28,16 @@ function(leasehold_embed_sql engine output)
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()
 
-# Turns src/dialect/<engine>/<name>.sql of these names into one include file of initialisers, one
-# for each block of a file; src/dialect/statements.hpp says what a block is.
+# Turns src/<room>/<engine>/<name>.sql of these <room>/<name> into one include file of initialisers,
+# one for each block of a file; src/sql/statements.hpp says what a block is.
 #   {"hold", block_kind::name, "release", R"sql(…)sql"},
 function(leasehold_embed_statements engine output)
     string(ASCII 1 begins)
     set(text "")
-    foreach(name IN LISTS ARGN)
-        set(path "${PROJECT_SOURCE_DIR}/src/dialect/${engine}/${name}.sql")
+    foreach(each IN LISTS ARGN)
+        get_filename_component(room "${each}" DIRECTORY)
+        get_filename_component(name "${each}" NAME)
+        set(path "${PROJECT_SOURCE_DIR}/src/${room}/${engine}/${name}.sql")
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         file(READ "${path}" blocks)
         string(

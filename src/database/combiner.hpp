@@ -42,7 +42,7 @@
 #include "database/pool.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
-#include "store/store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold {
 

@@ -5,14 +5,14 @@
 #include <limits>
 #include <optional>
 
+#include "admin/schema_store.hpp"
+#include "admin/sql_installations.hpp"
 #include "core/process.hpp"
 #include "database/schema_check.hpp"
-#include "dialect/dialects.hpp"
-#include "dialect/installations.hpp"
-#include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
+#include "sql/dialects.hpp"
+#include "sql/sql_text.hpp"
 
 namespace leasehold {
 namespace {

@@ -21,9 +21,9 @@
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
-#include "store/session_store.hpp"
-#include "store/store.hpp"
-#include "store/written_nodes.hpp"
+#include "session/session_store.hpp"
+#include "sql/store.hpp"
+#include "sql/written_nodes.hpp"
 
 namespace leasehold {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <exception>
 
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

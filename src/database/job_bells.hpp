@@ -19,12 +19,12 @@
 
 #include "core/thread_mutex.hpp"
 #include "database/doorbell.hpp"
+#include "jobs/job_bell_store.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
-#include "store/job_bell_store.hpp"
-#include "store/store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold {
 

@@ -2,9 +2,9 @@
 // Compares the records of the database with the migrations that this program knows.
 #include <vector>
 
+#include "admin/schema_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/migrate.hpp"
-#include "store/schema_store.hpp"
 
 namespace leasehold {
 

@@ -9,7 +9,7 @@
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -38,8 +38,8 @@
 #include "database/sought_keys.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
-#include "store/store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold {
 

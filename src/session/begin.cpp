@@ -22,7 +22,7 @@
 #include "leasehold/error.hpp"
 #include "leasehold/stop.hpp"
 #include "session/session.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold {
 namespace {

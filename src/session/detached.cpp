@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "session/session.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "session/session.hpp"
-#include "store/holder_store.hpp"
-#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -13,7 +13,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/observer.hpp"
 #include "leasehold/session.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 
 namespace leasehold {
 

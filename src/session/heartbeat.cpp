@@ -7,12 +7,12 @@
 #include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/reaper.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
 #include "session/reaper.hpp"
 #include "session/release.hpp"
 #include "session/session.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold {
 namespace {

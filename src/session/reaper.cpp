@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "admin/history_store.hpp"
+#include "admin/schema_store.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
+#include "locks/hold_store.hpp"
 #include "session/release.hpp"
-#include "store/history_store.hpp"
-#include "store/hold_store.hpp"
-#include "store/schema_store.hpp"
 
 namespace leasehold {
 namespace {

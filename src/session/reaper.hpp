@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstdint>
 
+#include "admin/schema_store.hpp"
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
-#include "store/schema_store.hpp"
 
 namespace leasehold {
 

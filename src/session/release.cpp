@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "database/beside_others.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/multi_lock_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/multi_lock_store.hpp"
+#include "locks/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -26,7 +26,7 @@
 #include "session/grant.hpp"
 #include "session/grant_list.hpp"
 #include "session/lease_machine.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold {
 

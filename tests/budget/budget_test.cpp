@@ -15,7 +15,7 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/holder_store.hpp"
+#include "locks/holder_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 

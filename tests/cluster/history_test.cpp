@@ -5,8 +5,8 @@
 #include "cluster/cluster.hpp"
 #include "database/database.hpp"
 #include "leasehold/leasehold.hpp"
-#include "store/hold_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "session/session_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 

@@ -11,8 +11,8 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "store/hold_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "session/session_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

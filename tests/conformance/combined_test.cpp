@@ -1,7 +1,7 @@
 // Requests of several threads in one statement: each is granted or released as it would be alone,
 // and nobody waits for what another one asks for.
 #include "conformance/queue_suite.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/many_threads.hpp"
 
 namespace leasehold::testing {

@@ -8,7 +8,7 @@
 #include "leasehold/latch.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -18,20 +18,20 @@
 #include <utility>
 #include <vector>
 
+#include "admin/schema_store.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_kind.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/multi_lock_store.hpp"
-#include "store/run_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
-#include "store/store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/multi_lock_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "runs/run_store.hpp"
+#include "session/session_store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold::testing {
 

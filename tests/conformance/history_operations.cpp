@@ -5,10 +5,10 @@
 #include "conformance/history.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/session_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "session/session_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {

@@ -7,8 +7,8 @@
 
 #include "conformance/queue_suite.hpp"
 #include "database/doorbell.hpp"
-#include "store/hold_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

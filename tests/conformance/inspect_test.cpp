@@ -8,7 +8,7 @@
 #include "conformance/shared_suite.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -7,8 +7,8 @@
 
 #include "conformance/job_suite.hpp"
 #include "database/job_bells.hpp"
+#include "jobs/job_bell_store.hpp"
 #include "leasehold/worker.hpp"
-#include "store/job_bell_store.hpp"
 
 namespace leasehold::testing {
 

@@ -1,7 +1,7 @@
 // Enqueuing: in whose commit, in what order, and of one unique key one.
 #include "conformance/job_suite.hpp"
 #include "leasehold/schedule.hpp"
-#include "store/run_store.hpp"
+#include "runs/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "jobs/job_queue_store.hpp"
 #include "leasehold/job_queue.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/worker.hpp"
-#include "store/job_queue_store.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/told_events.hpp"
 

@@ -3,7 +3,7 @@
 #include <future>
 
 #include "conformance/job_suite.hpp"
-#include "job/needs.hpp"
+#include "jobs/needs.hpp"
 #include "leasehold/worker.hpp"
 #include "support/eventually.hpp"
 

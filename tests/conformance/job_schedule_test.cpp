@@ -7,9 +7,9 @@
 #include <string>
 
 #include "conformance/job_suite.hpp"
-#include "job/fire.hpp"
+#include "jobs/fire.hpp"
+#include "jobs/job_schedule_store.hpp"
 #include "leasehold/worker.hpp"
-#include "store/job_schedule_store.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "conformance/suite.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_store.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/job_queue.hpp"
-#include "store/job_queue_store.hpp"
-#include "store/job_store.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "admin/schema_store.hpp"
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
-#include "dialect/sql_text.hpp"
 #include "leasehold/migrate.hpp"
-#include "store/schema_store.hpp"
+#include "sql/sql_text.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {

@@ -4,12 +4,12 @@
 #include <barrier>
 
 #include "conformance/migrate_suite.hpp"
-#include "dialect/sql_text.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
+#include "sql/sql_text.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -10,7 +10,7 @@
 #include "conformance/suite.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/multi_lock.hpp"
-#include "store/holder_store.hpp"
+#include "locks/holder_store.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"
 

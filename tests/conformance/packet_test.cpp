@@ -1,13 +1,13 @@
 // An operation that locks rows others need is one call on the connection, which leaves no
 // transaction open: a client that is paused or cut off between two calls would keep these rows
 // locked for as long as its connection lives, and a lease of seconds would be one of hours.
+#include "admin/schema_store.hpp"
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {

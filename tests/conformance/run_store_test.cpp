@@ -7,7 +7,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/row_claim.hpp"
 #include "leasehold/schedule.hpp"
-#include "store/run_store.hpp"
+#include "runs/run_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -6,7 +6,7 @@
 #include "database/database.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/schedule.hpp"
-#include "store/run_store.hpp"
+#include "runs/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {

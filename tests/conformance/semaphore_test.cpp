@@ -9,7 +9,7 @@
 #include "leasehold/schedule.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "store/holder_store.hpp"
+#include "locks/holder_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -10,10 +10,10 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/session_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -13,8 +13,8 @@
 #include "leasehold/inspect.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
-#include "store/hold_store.hpp"
-#include "store/store.hpp"
+#include "locks/hold_store.hpp"
+#include "sql/store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 

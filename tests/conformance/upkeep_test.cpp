@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <map>
 
+#include "admin/schema_store.hpp"
 #include "conformance/suite.hpp"
 #include "leasehold/fence_file.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
+#include "locks/waiter_store.hpp"
 #include "session/reaper.hpp"
-#include "store/schema_store.hpp"
-#include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 

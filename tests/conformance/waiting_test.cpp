@@ -9,8 +9,8 @@
 #include "leasehold/latch.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/hold_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "conformance/worker_suite.hpp"
-#include "store/job_store.hpp"
+#include "jobs/job_store.hpp"
 #include "support/told_events.hpp"
 
 namespace leasehold::testing {

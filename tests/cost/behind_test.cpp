@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cost/suite.hpp"
-#include "store/job_need_store.hpp"
-#include "store/job_queue_store.hpp"
-#include "store/job_store.hpp"
+#include "jobs/job_need_store.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_store.hpp"
 
 namespace leasehold::testing {
 namespace {

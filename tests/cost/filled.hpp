@@ -17,7 +17,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"
 #include "leasehold/session.hpp"
-#include "store/store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold::testing {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "admin/schema_store.hpp"
 #include "cost/filled.hpp"
-#include "store/hold_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold::testing {
 namespace {

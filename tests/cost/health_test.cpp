@@ -1,9 +1,9 @@
 // The doctor's questions, and the counts of holds and waiters: a question about a whole table reads
 // it once, and a question about one key, session or queue reads some rows.
+#include "admin/health_store.hpp"
 #include "cost/suite.hpp"
-#include "store/health_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/run_store.hpp"
+#include "locks/holder_store.hpp"
+#include "runs/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {

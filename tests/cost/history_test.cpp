@@ -1,9 +1,9 @@
 // The history of grants: a list reads what it lists, and an end of a grant is as cheap among very
 // many.
+#include "admin/history_store.hpp"
 #include "cost/suite.hpp"
-#include "store/history_store.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include "cost/suite.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/latch.hpp"
-#include "store/holder_store.hpp"
+#include "locks/holder_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "cost/suite.hpp"
-#include "store/job_bell_store.hpp"
-#include "store/job_need_store.hpp"
-#include "store/job_queue_store.hpp"
-#include "store/job_store.hpp"
+#include "jobs/job_bell_store.hpp"
+#include "jobs/job_need_store.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_store.hpp"
 
 namespace leasehold::testing {
 namespace {

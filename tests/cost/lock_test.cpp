@@ -1,8 +1,8 @@
 // Mutexes: each operation costs a few rows, however many keys and sessions there are.
 #include "cost/suite.hpp"
-#include "store/hold_store.hpp"
-#include "store/multi_lock_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/multi_lock_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold::testing {
 namespace {

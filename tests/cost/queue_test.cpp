@@ -1,8 +1,8 @@
 // The queue for a mutex: one key with all the waiters, one with two, and some whose first waiters
 // are dead. The length of a queue must cost nothing when a holder hands over.
 #include "cost/suite.hpp"
-#include "store/hold_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/waiter_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -1,8 +1,8 @@
 // Records of tasks, fences of resources, and what is done in a transaction of the caller's: by
 // primary keys, however many there are.
 #include "cost/suite.hpp"
-#include "store/hold_store.hpp"
-#include "store/run_store.hpp"
+#include "locks/hold_store.hpp"
+#include "runs/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {

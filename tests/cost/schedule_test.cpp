@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "cost/suite.hpp"
-#include "store/job_schedule_store.hpp"
+#include "jobs/job_schedule_store.hpp"
 
 namespace leasehold::testing {
 namespace {

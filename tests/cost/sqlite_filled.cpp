@@ -5,10 +5,10 @@
 
 #include "cost/filled.hpp"
 #include "database/database.hpp"
-#include "dialect/sqlite/boot_clock.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
+#include "sql/sqlite/boot_clock.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing {

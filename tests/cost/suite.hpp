@@ -1,6 +1,6 @@
 #pragma once
 // Each test calls one operation of a store, and says how many rows it may read. The same numbers
-// stand beside the statements in src/dialect.
+// stand beside the statements.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -10,7 +10,7 @@
 #include "leasehold/key.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 
 namespace leasehold::testing {
 

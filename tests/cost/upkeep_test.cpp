@@ -1,6 +1,6 @@
 // Clean-up: a step reads a step's rows, and as many sessions, however much there is of either.
+#include "admin/schema_store.hpp"
 #include "cost/suite.hpp"
-#include "store/schema_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {

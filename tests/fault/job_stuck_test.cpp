@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "conformance/job_suite.hpp"
-#include "job/fire.hpp"
-#include "job/needs.hpp"
+#include "jobs/fire.hpp"
+#include "jobs/job_schedule_store.hpp"
+#include "jobs/needs.hpp"
 #include "leasehold/worker.hpp"
-#include "store/job_schedule_store.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {

@@ -19,7 +19,7 @@
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/versioned_claim.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/required.hpp"

@@ -15,8 +15,8 @@
 #include "leasehold/key.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/once.hpp"
-#include "store/hold_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "session/session_store.hpp"
 
 namespace leasehold::testing {
 

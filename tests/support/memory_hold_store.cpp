@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "store/holder_store.hpp"
+#include "locks/holder_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

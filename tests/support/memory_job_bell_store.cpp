@@ -1,7 +1,7 @@
 // The model's bells of workers.
 #include <utility>
 
-#include "store/job_bell_store.hpp"
+#include "jobs/job_bell_store.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "store/job_need_store.hpp"
+#include "jobs/job_need_store.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -1,5 +1,5 @@
 // The model's operations on jobs of any worker.
-#include "store/job_queue_store.hpp"
+#include "jobs/job_queue_store.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/job_schedule_store.hpp"
+#include "jobs/job_schedule_store.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "jobs/job_store.hpp"
 #include "leasehold/error.hpp"
-#include "store/job_store.hpp"
 #include "support/memory_jobs.hpp"
 #include "support/memory_store.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/job_need_store.hpp"
+#include "jobs/job_need_store.hpp"
 #include "support/memory_server.hpp"
 
 namespace leasehold::testing {

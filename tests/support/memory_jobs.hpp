@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "jobs/job_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/job_queue.hpp"
-#include "store/job_store.hpp"
 
 namespace leasehold::testing {
 

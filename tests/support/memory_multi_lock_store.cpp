@@ -1,7 +1,7 @@
 // The model's grants and releases of several keys at once.
 #include <utility>
 
-#include "store/multi_lock_store.hpp"
+#include "locks/multi_lock_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

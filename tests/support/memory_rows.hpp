@@ -5,7 +5,7 @@
 
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 #include "support/memory_server.hpp"
 
 namespace leasehold::testing {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/run_store.hpp"
+#include "runs/run_store.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dialect/upkeep_place.hpp"
-#include "store/schema_store.hpp"
+#include "admin/schema_store.hpp"
+#include "admin/sql_upkeep_place.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "admin/schema_store.hpp"
+#include "jobs/job_need_store.hpp"
+#include "jobs/job_schedule_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
-#include "store/job_need_store.hpp"
-#include "store/job_schedule_store.hpp"
-#include "store/schema_store.hpp"
 #include "support/memory_jobs.hpp"
 
 namespace leasehold::testing {

@@ -5,20 +5,20 @@
 #include <string>
 #include <utility>
 
+#include "admin/schema_store.hpp"
 #include "database/database.hpp"
+#include "jobs/job_bell_store.hpp"
+#include "jobs/job_need_store.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_schedule_store.hpp"
+#include "jobs/job_store.hpp"
 #include "leasehold/error.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/job_bell_store.hpp"
-#include "store/job_need_store.hpp"
-#include "store/job_queue_store.hpp"
-#include "store/job_schedule_store.hpp"
-#include "store/job_store.hpp"
-#include "store/multi_lock_store.hpp"
-#include "store/run_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/multi_lock_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "runs/run_store.hpp"
+#include "session/session_store.hpp"
 #include "support/memory_rows.hpp"
 
 namespace leasehold::testing {

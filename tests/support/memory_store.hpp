@@ -14,7 +14,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
-#include "store/store.hpp"
+#include "sql/store.hpp"
 #include "support/memory_server.hpp"
 
 namespace leasehold::testing {

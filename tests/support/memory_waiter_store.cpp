@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

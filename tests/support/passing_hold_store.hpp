@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 
 namespace leasehold::testing {
 

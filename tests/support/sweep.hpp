@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "admin/schema_store.hpp"
 #include "leasehold/key.hpp"
-#include "store/schema_store.hpp"
-#include "store/store.hpp"
+#include "sql/store.hpp"
 
 namespace leasehold::testing {
 

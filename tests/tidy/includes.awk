@@ -1,28 +1,32 @@
-# The permitted includes between folders. Reads `path:line:#include "…"`; see
+# The permitted includes between folders of src. Reads `path:line:#include "…"`; see
 # check_include_direction in check.
+#
+# A room has three layers. Its own code comes first. Its contracts, <name>_store.hpp, say what an
+# engine must be able to do: any layer above the connections may know them. Its dialects, that is
+# sql_<name> and the folders of the engines, carry out the contracts, and nobody includes them.
 BEGIN {
     FS = ":"
     # Left may include right. A folder not named here is not allowed; a folder may include itself.
     may["core"] = "public"
-    may["store"] = "public core"
-    may["dialect"] = "public core store"
+    may["contract"] = "public core"
+    may["dialect"] = "public core contract"
     may["driver"] = "public core public_driver"
-    may["database"] = "public core store"
-    may["session"] = "public core store database"
+    may["database"] = "public core contract"
+    may["session"] = "public core contract database"
     may["observe"] = "public core"
-    may["lock"] = "public core store database session"
-    may["once"] = "public core store database session lock"
-    may["job"] = "public core store database session lock"
-    may["claim"] = "public core store database session"
-    may["upkeep"] = "public core store database session"
+    may["locks"] = "public core contract database session"
+    may["runs"] = "public core contract database session locks"
+    may["jobs"] = "public core contract database session locks"
+    may["claims"] = "public core contract database session"
+    may["admin"] = "public core contract database session"
     may["bench"] = "public"
     may["cli"] = "public public_driver"
     may["public"] = ""
     may["public_driver"] = "public"
     # Single files that may do more, each for a reason.
-    also["src/database/database.cpp dialect/dialects.hpp"] = "the one place that chooses a dialect"
-    also["src/database/database.cpp dialect/sql_text.hpp"] = "checks table names before any dialect"
-    also["src/database/database.cpp dialect/installations.hpp"] = "tables of no store in particular"
+    also["src/database/database.cpp sql/dialects.hpp"] = "the one place that chooses a dialect"
+    also["src/database/database.cpp sql/sql_text.hpp"] = "checks table names before any dialect"
+    also["src/database/database.cpp admin/sql_installations.hpp"] = "tables of no store"
 }
 
 function layer_of(path,    parts) {
@@ -30,26 +34,23 @@ function layer_of(path,    parts) {
     if (path ~ /^leasehold\/driver\//) return "public_driver"
     if (path ~ /^leasehold\//) return "public"
     if (path !~ /\//) return ""
+    if (path ~ /^driver\//) return "driver"
+    if (path ~ /^sql\/(store\.[ch]pp|written_nodes\.hpp)$/) return "contract"
+    if (path ~ /^sql\// || path ~ /^[a-z]+\/sql_[^\/]*$/ || engine_of(path) != "") return "dialect"
+    if (path ~ /^[a-z]+\/[a-z_]+_store\.hpp$/) return "contract"
     split(path, parts, "/")
     return parts[1]
 }
 
-# Returns mysql for src/dialect/mysql/x.cpp, dialect/mysql/x.hpp and src/driver/mysql_x.cpp.
-function engine_of(path,    name) {
+# Returns mysql for src/locks/mysql/x.cpp, locks/mysql/x.hpp and src/driver/mysql_x.cpp.
+function engine_of(path,    parts) {
     sub(/^src\//, "", path)
-    if (path ~ /^dialect\/[^\/]+\//) {
-        name = path
-        sub(/^dialect\//, "", name)
-        sub(/\/.*/, "", name)
-        return name
-    }
     if (path ~ /^driver\//) {
-        name = path
-        sub(/^driver\//, "", name)
-        sub(/[_.].*/, "", name)
-        return name
+        sub(/^driver\//, "", path)
+        sub(/[_.].*/, "", path)
+        return path
     }
-    return ""
+    return path ~ /^[a-z]+\/(mysql|postgres|sqlite)\// && split(path, parts, "/") ? parts[2] : ""
 }
 
 {
@@ -65,7 +66,7 @@ function engine_of(path,    name) {
     # The developer's page uses the tests' code that starts servers and counts round trips.
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
     # Made of src/dialect/<engine>/*.sql.
-    if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/dialect/statements.cpp") next
+    if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/sql/statements.cpp") next
     # Made of src/cli/page.
     if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/page_files.cpp") next
     from = layer_of(file)

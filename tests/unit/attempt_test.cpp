@@ -1,6 +1,6 @@
 // The steps of an attempt: every row of the table in attempt.hpp, and every other pair of a state
 // and an event.
-#include "lock/attempt.hpp"
+#include "locks/attempt.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "leasehold/semaphore.hpp"
-#include "lock/lease.hpp"
+#include "locks/lease.hpp"
 #include "session/session.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"

@@ -3,7 +3,7 @@
 
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {

@@ -6,7 +6,7 @@
 
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "unit/model_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // Cron expressions against a wall clock that never jumps: good ones and refused ones.
-#include "once/cron.hpp"
+#include "runs/cron.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "admin/health_store.hpp"
+#include "admin/history_store.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "store/health_store.hpp"
-#include "store/history_store.hpp"
-#include "store/run_store.hpp"
-#include "store/session_store.hpp"
+#include "runs/run_store.hpp"
+#include "session/session_store.hpp"
 #include "support/findings.hpp"
 #include "support/memory_store.hpp"
 

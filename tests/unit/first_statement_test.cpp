@@ -1,5 +1,5 @@
 // The choice of the statement of an acquire that goes first.
-#include "dialect/first_statement.hpp"
+#include "sql/first_statement.hpp"
 
 #include <gtest/gtest.h>
 

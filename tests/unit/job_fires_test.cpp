@@ -1,7 +1,7 @@
 // The fire times of a schedule that bring a job.
 #include <gtest/gtest.h>
 
-#include "job/fire.hpp"
+#include "jobs/fire.hpp"
 
 namespace leasehold {
 namespace {

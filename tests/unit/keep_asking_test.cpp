@@ -1,5 +1,5 @@
 // Durations of every size, as a time to wait; and what is done until it is over.
-#include "lock/keep_asking.hpp"
+#include "locks/keep_asking.hpp"
 
 #include <gtest/gtest.h>
 

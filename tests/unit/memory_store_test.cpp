@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "store/hold_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "session/session_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"

@@ -18,7 +18,7 @@
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/session.hpp"
-#include "store/hold_store.hpp"
+#include "locks/hold_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_connection.hpp"

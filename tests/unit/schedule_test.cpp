@@ -10,7 +10,7 @@
 
 #include "leasehold/error.hpp"
 #include "leasehold/fence_file.hpp"
-#include "once/time_zone.hpp"
+#include "runs/time_zone.hpp"
 #include "support/required.hpp"
 
 namespace leasehold {

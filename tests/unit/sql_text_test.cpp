@@ -1,5 +1,5 @@
 // Statement texts: the names filled in, which names are allowed, and scripts cut into statements.
-#include "dialect/sql_text.hpp"
+#include "sql/sql_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Statements: how a text becomes what a driver takes, and the files of every engine.
-#include "dialect/statements.hpp"
+#include "sql/statements.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <stdexcept>
 
-#include "dialect/sql_store.hpp"
+#include "sql/sql_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <thread>
 
+#include "admin/health_store.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/job_queue.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/health_store.hpp"
-#include "store/hold_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/session_store.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "session/session_store.hpp"
 #include "support/calm.hpp"
 
 namespace leasehold::testing {
@@ -71,7 +71,7 @@ TEST_F(doctor_test, new_tables_are_well) {
     }
 }
 
-// The lines that src/dialect/<engine>/shape.cpp has to have are those of the message.
+// The lines that src/admin/<engine>/shape.sql has to have are those of the message.
 TEST_F(doctor_test, it_knows_what_the_migrations_make) {
     db_.inner()->use_unchecked([](connection& on, store& stores) {
         EXPECT_EQ(stores.health->known_shape(), stores.health->shape(on));

@@ -8,7 +8,7 @@
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
-#include "store/session_store.hpp"
+#include "session/session_store.hpp"
 #include "support/calm.hpp"
 #include "upkeep/doctor.hpp"
 

@@ -2,6 +2,12 @@
 // done, and each of them is needed for some of it.
 #include <gtest/gtest.h>
 
+#include "admin/history_store.hpp"
+#include "admin/schema_store.hpp"
+#include "jobs/job_bell_store.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_schedule_store.hpp"
+#include "jobs/job_store.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/fence_guard.hpp"
 #include "leasehold/grant_history.hpp"
@@ -12,15 +18,9 @@
 #include "leasehold/once.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "store/history_store.hpp"
-#include "store/job_bell_store.hpp"
-#include "store/job_queue_store.hpp"
-#include "store/job_schedule_store.hpp"
-#include "store/job_store.hpp"
-#include "store/run_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
-#include "store/waiter_store.hpp"
+#include "locks/waiter_store.hpp"
+#include "runs/run_store.hpp"
+#include "session/session_store.hpp"
 #include "support/calm.hpp"
 #include "upkeep/place.hpp"
 

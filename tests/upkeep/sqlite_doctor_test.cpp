@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "dialect/sqlite/network_file.hpp"
+#include "admin/sqlite/network_file.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
 #include "upkeep/doctor.hpp"

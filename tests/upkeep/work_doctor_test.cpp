@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "admin/health_store.hpp"
 #include "leasehold/job_queue.hpp"
 #include "leasehold/job_schedule.hpp"
 #include "leasehold/migrate.hpp"
-#include "store/health_store.hpp"
-#include "store/run_store.hpp"
+#include "runs/run_store.hpp"
 #include "upkeep/doctor.hpp"
 
 namespace leasehold::testing {

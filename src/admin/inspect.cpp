@@ -1,0 +1,378 @@
+#include "leasehold/inspect.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "admin/read.hpp"
+#include "admin/require_prefix.hpp"
+#include "database/database.hpp"
+#include "leasehold/error.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/holder_store.hpp"
+#include "session/release.hpp"
+#include "session/session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr int page_size = 1000;
+
+// All pages of a list: asks for each with the last entry of the page before, or with none.
+template <class Entry, class Ask>
+std::vector<Entry> all_pages(Ask&& ask) {
+    std::vector<Entry> all;
+    while (true) {
+        auto page = ask(all.empty() ? nullptr : &all.back());
+        const bool is_last = page.size() < page_size;
+        std::move(page.begin(), page.end(), std::back_inserter(all));
+        if (is_last) return all;
+    }
+}
+
+std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view prefix) {
+    auto all = all_pages<lock_info>([&](const lock_info* after) {
+        return stores.holds->list(on, prefix, after ? after->key : "", page_size);
+    });
+    for (lock_info& each : all) each.holders = 1;
+    return all;
+}
+
+void sort_by_grant(std::vector<lock_info>& all) {
+    std::sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
+        return std::tie(left.key, left.token) < std::tie(right.key, right.token);
+    });
+}
+
+// The entries of keys that several hold, one for each holder, oldest grant first.
+std::vector<lock_info> holders(connection& on, store& stores, std::string_view prefix) {
+    auto all = all_pages<lock_info>([&](const lock_info* after) {
+        const std::string last = after ? after->key : "";
+        return stores.holders->list(
+            on, prefix, last, after ? after->owner : std::nullopt, page_size
+        );
+    });
+    sort_by_grant(all);
+    return all;
+}
+
+// Adds to the entries of one key the numbers that are about all of them.
+void add_totals(std::span<lock_info> all, const gate_info* gate) {
+    std::int64_t permits = 0;
+    for (const lock_info& each : all) permits += each.permits;
+    for (lock_info& each : all) {
+        each.holders = static_cast<std::int64_t>(all.size());
+        if (each.kind == lock_kind::semaphore) each.permits_in_use = permits;
+        if (gate == nullptr) continue;
+        each.capacity = gate->kind == lock_kind::shared_mutex ? 0 : gate->capacity;
+        each.arrived = gate->arrived;
+        each.waiters = gate->waiting;
+    }
+}
+
+lock_info without_holder(const gate_info& gate) {
+    lock_info info;
+    info.key = gate.key;
+    info.token = gate.token;
+    info.node_info = gate.node_info;
+    info.kind = gate.kind;
+    add_totals(std::span{&info, 1}, &gate);
+    info.holders = 0;
+    return info;
+}
+
+// Both lists are in the order of keys.
+void add_totals(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
+    auto gate = gates.begin();
+    for (auto from = all.begin(); from != all.end();) {
+        const auto to = std::find_if(from, all.end(), [&](const lock_info& each) {
+            return each.key != from->key;
+        });
+        while (gate != gates.end() && gate->key < from->key) ++gate;
+        const bool is_there = gate != gates.end() && gate->key == from->key;
+        add_totals(std::span{from, to}, is_there ? &*gate : nullptr);
+        from = to;
+    }
+}
+
+void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
+    std::vector<lock_info> more;
+    for (const gate_info& each : gates) {
+        const auto at = std::lower_bound(
+            all.begin(),
+            all.end(),
+            each.key,
+            [](const lock_info& info, const std::string& name) { return info.key < name; }
+        );
+        const bool is_held = at != all.end() && at->key == each.key;
+        if (!is_held && each.arrived > 0) more.push_back(without_holder(each));
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// All three lists are in the order of keys, and so is the result.
+std::vector<lock_info> merged(
+    std::vector<lock_info> holders,
+    const std::vector<gate_info>& gates,
+    std::vector<lock_info> mutexes
+) {
+    add_totals(holders, gates);
+    add_those_without_holder(holders, gates);
+    std::move(mutexes.begin(), mutexes.end(), std::back_inserter(holders));
+    std::stable_sort(
+        holders.begin(),
+        holders.end(),
+        [](const lock_info& left, const lock_info& right) { return left.key < right.key; }
+    );
+    return holders;
+}
+
+std::vector<lock_info> holders_of(connection& on, store& stores, const key& name) {
+    auto all = stores.holders->holders_of(on, name);
+    if (all.empty()) return all;
+    const auto gate = stores.holders->gate(on, name);
+    add_totals(all, gate ? &*gate : nullptr);
+    return all;
+}
+
+std::optional<lock_info> mutex_of(connection& on, store& stores, const key& name) {
+    auto found = stores.holds->describe(on, name, true);
+    if (!found) return std::nullopt;
+    if (found->info.is_held) found->info.holders = 1;
+    return std::move(found->info);
+}
+
+std::optional<lock_info> freed_mutex(
+    database::implementation& with,
+    connection& on,
+    store& stores,
+    const key& name,
+    std::optional<fencing_token> only
+) {
+    auto found = stores.holds->force_release(on, name, only);
+    if (!found) return std::nullopt;
+    serve_quietly(with, on, stores, name);
+    found->holders = 1;
+    return found;
+}
+
+void tell_freed(const database& db, const lock_info& freed) {
+    db.inner()->tell(
+        {event_kind::released,
+         freed.key,
+         freed.token.number,
+         "freed by force",
+         event_reason::forced}
+    );
+}
+
+// The keys for which one page of three lists is complete: up to the end of the shortest one.
+class common_end {
+public:
+    explicit common_end(std::size_t limit) : limit_(limit) {}
+
+    // The list goes on behind this page, whose last entry is of this key.
+    template <class Entry>
+    void note(const std::vector<Entry>& list) {
+        if (list.size() > limit_ && (!last_ || list.back().key < *last_)) last_ = list.back().key;
+    }
+    template <class Entry>
+    void cut(std::vector<Entry>& list) const {
+        if (last_) std::erase_if(list, [&](const Entry& each) { return each.key > *last_; });
+    }
+    const std::optional<std::string>& last() const noexcept { return last_; }
+
+private:
+    std::size_t limit_;
+    std::optional<std::string> last_{};
+};
+
+// The end of a page of limited size: between two keys, unless the first key has more entries.
+std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
+    if (all.size() <= limit) return all.size();
+    std::size_t end = limit;
+    while (end > 0 && all[end - 1].key == all[limit].key) --end;
+    return end > 0 ? end : limit;
+}
+
+lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter) {
+    const auto& [prefix, after, limit] = filter;
+    // The greatest owner: the page begins behind every owner of that key.
+    const auto last_owner = identity::from_bytes(std::string(identity::size_bytes, '\xff'));
+    const auto from = after.empty() ? std::nullopt : std::optional{last_owner};
+    auto held = stores.holds->list(on, prefix, after, limit + 1);
+    for (lock_info& each : held) each.holders = 1;
+    auto holders = stores.holders->list(on, prefix, after, from, limit + 1);
+    auto gates = stores.holders->gates(on, prefix, after, limit + 1);
+    common_end end{static_cast<std::size_t>(limit)};
+    end.note(held);
+    end.note(holders);
+    end.note(gates);
+    if (holders.size() > static_cast<std::size_t>(limit)) {
+        // The last key may have more holders than these.
+        const std::string name = holders.back().key;
+        std::erase_if(holders, [&](const lock_info& each) { return each.key == name; });
+        auto rest = stores.holders->holders_of(on, key{name});
+        std::move(rest.begin(), rest.end(), std::back_inserter(holders));
+    }
+    end.cut(held);
+    end.cut(holders);
+    end.cut(gates);
+    sort_by_grant(holders);
+    lock_page page{merged(std::move(holders), gates, std::move(held)), end.last()};
+    const std::size_t size = end_of_page(page.locks, static_cast<std::size_t>(limit));
+    if (size == page.locks.size()) return page;
+    page.locks.resize(size);
+    page.next = page.locks.back().key;
+    return page;
+}
+
+}  // namespace
+
+std::optional<lock_info> describe(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        auto found = mutex_of(on, stores, name);
+        if (!found || found->is_held) return found;
+        auto holders = holders_of(on, stores, name);
+        if (!holders.empty()) return std::optional{std::move(holders.front())};
+        const auto gate = stores.holders->gate(on, name);
+        if (gate && gate->arrived > 0) return std::optional{without_holder(*gate)};
+        return found;
+    });
+}
+
+std::vector<lock_info> list_holders(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        auto found = mutex_of(on, stores, name);
+        if (!found) return std::vector<lock_info>{};
+        if (found->is_held) return std::vector{*std::move(found)};
+        return holders_of(on, stores, name);
+    });
+}
+
+std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    return read(db, [&](connection& on, store& stores) {
+        std::vector<lock_info> all = holders(on, stores, prefix);
+        const auto gates = all_pages<gate_info>([&](const gate_info* after) {
+            return stores.holders->gates(on, prefix, after ? after->key : "", page_size);
+        });
+        return merged(std::move(all), gates, mutexes(on, stores, prefix));
+    });
+}
+
+lock_page list_some_locks(const database& db, const lock_filter& filter) {
+    require_prefix(filter.prefix);
+    require_prefix(filter.after);
+    if (filter.limit < 1 || filter.limit > page_size) {
+        throw error(errc::invalid_argument, "a page has 1 to 1,000 entries");
+    }
+    return read(db, [&](connection& on, store& stores) {
+        return page_of_locks(on, stores, filter);
+    });
+}
+
+lock_counts count_locks(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holders->count(on, prefix);
+    });
+}
+
+std::vector<waiter_info> list_waiters(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        const auto queue = all_pages<queued_waiter>([&](const queued_waiter* after) {
+            return stores.waiters->list(on, name, after ? after->ticket : 0, page_size);
+        });
+        std::vector<waiter_info> all;
+        all.reserve(queue.size());
+        for (const queued_waiter& each : queue) all.push_back(each.info);
+        return all;
+    });
+}
+
+std::vector<lock_info> list_free_keys(
+    const database& db, std::string_view prefix, std::string_view after, int limit
+) {
+    require_prefix(prefix);
+    constexpr int limit_max = 100'000;
+    if (limit < 1 || limit > limit_max) {
+        throw error(errc::invalid_argument, "a page of keys is of 1 to 100000");
+    }
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holds->list_free(on, prefix, after, limit);
+    });
+}
+
+std::vector<waiter_info> list_all_waiters(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    return read(db, [&](connection& on, store& stores) {
+        std::vector<waiter_info> all;
+        std::int64_t ticket = 0;
+        while (true) {
+            const auto page = stores.waiters->list_all(
+                on, prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
+            );
+            for (const queued_waiter& each : page) all.push_back(each.info);
+            if (page.size() < page_size) return all;
+            ticket = page.back().ticket;
+        }
+    });
+}
+
+std::optional<row_lock_info> find_row_lock(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holds->find_row_lock(on, name);
+    });
+}
+
+std::vector<row_lock_info> list_row_locks(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    constexpr int looked_at_max = 100;
+    return read(db, [&](connection& on, store& stores) {
+        std::vector<row_lock_info> all;
+        for (const std::string& each : stores.holds->list_passed(on, prefix, looked_at_max)) {
+            auto found = stores.holds->find_row_lock(on, key{each});
+            if (found) all.push_back(*std::move(found));
+        }
+        return all;
+    });
+}
+
+std::vector<session_info> list_sessions(const database& db) {
+    return read(db, [&](connection& on, store& stores) { return stores.sessions->list(on); });
+}
+
+std::optional<lock_info> request_revoke(const database& db, const key& name) {
+    return db.inner()->use([&](connection& on, store& stores) {
+        return stores.holds->request_revoke(on, name);
+    });
+}
+
+std::optional<lock_info> force_release(const database& db, const key& name) {
+    auto freed = db.inner()->use([&](connection& on, store& stores) {
+        auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
+        if (found) return found;
+        // Holders do not tell the numbers of arrivals and permits: read the gate before freeing it.
+        const auto gate = stores.holders->gate(on, name);
+        auto holders = stores.holders->force_release(on, name);
+        add_totals(holders, gate ? &*gate : nullptr);
+        if (!holders.empty()) return std::optional{std::move(holders.front())};
+        if (gate && gate->arrived > 0) found = without_holder(*gate);
+        return found;
+    });
+    if (freed) tell_freed(db, *freed);
+    return freed;
+}
+
+std::optional<lock_info> force_release(const database& db, const key& name, fencing_token only) {
+    auto freed = db.inner()->use([&](connection& on, store& stores) {
+        return freed_mutex(*db.inner(), on, stores, name, only);
+    });
+    if (freed) tell_freed(db, *freed);
+    return freed;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,256 @@
+#include "admin/sql_health_store.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "session/sql_session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::microseconds;
+
+std::string trimmed(std::string_view text) {
+    constexpr std::string_view spaces = " \n\t\r";
+    const auto first = text.find_first_not_of(spaces);
+    if (first == std::string_view::npos) return "";
+    return std::string{text.substr(first, text.find_last_not_of(spaces) - first + 1)};
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+    std::vector<std::string> parts;
+    while (true) {
+        const auto end = text.find(at);
+        parts.push_back(trimmed(text.substr(0, end)));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string joined_by_comma(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
+    return all;
+}
+
+}  // namespace
+
+void sql_health_store::add_connections(
+    std::vector<finding>& found,
+    std::int64_t used,
+    std::int64_t all,
+    const examination_settings& settings,
+    const std::string& whose,
+    const std::string& limit
+) {
+    constexpr std::int64_t percent = 100;
+    if (used * percent < all * settings.connections_percent) return;
+    found.push_back(
+        {severity::warning,
+         "connections",
+         std::to_string(used) + " of " + std::to_string(all) + " connections" +
+             (whose.empty() ? "" : " of " + whose) + " are in use",
+         "when there are none left, heartbeats that have to connect anew fail",
+         "raise " + limit + ", put a pooler in front, or lower connections_max of programs"}
+    );
+}
+
+void sql_health_store::add_transport(
+    std::vector<finding>& found, transport how, const std::string& remedy
+) {
+    if (how == transport::clear) {
+        found.push_back(
+            {severity::warning,
+             "clear_text",
+             "this connection goes over a network and is not encrypted",
+             "whoever is on the way reads passwords, keys and jobs, and can change them",
+             remedy + "; docs/guides/tls.md"}
+        );
+    }
+    if (how == transport::unverified) {
+        found.push_back(
+            {severity::warning,
+             "unverified_server",
+             "this connection is encrypted, but whoever answered was taken for the server",
+             "whoever can answer at that address gets what is meant for the server, and can grant "
+             "one key twice",
+             remedy + "; docs/guides/tls.md"}
+        );
+    }
+}
+
+microseconds sql_health_store::clock(connection& on) {
+    return microseconds{read(on, "clock").rows.at(0).integer(0)};
+}
+
+std::vector<std::string> sql_health_store::shape(connection& on) {
+    std::vector<std::string> lines;
+    for (const row& each : how_->read(on, shapes_["shape"], {how_->names().prefix}).rows) {
+        lines.push_back(each.bytes(0));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+// The statement is a list of such lines in quotes, one to a line.
+std::vector<std::string> sql_health_store::known_shape() const {
+    std::vector<std::string> lines;
+    std::istringstream text{shapes_.source("known_shape")};
+    for (std::string line; std::getline(text, line);) {
+        const auto first = line.find('\'') + 1;
+        lines.push_back(line.substr(first, line.rfind('\'') - first));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+// `CREATE [UNIQUE ]INDEX name ON table (columns)[ WHERE …];`, one after another.
+std::vector<index_maker> sql_health_store::known_indexes() const {
+    std::vector<index_maker> all;
+    for (std::string each : split(shapes_.source("known_indexes"), ';')) {
+        constexpr std::string_view begin = "INDEX ", on = " ON ";
+        if (each.empty()) continue;
+        std::replace(each.begin(), each.end(), '\n', ' ');
+        const auto name = each.find(begin) + begin.size(), middle = each.find(on, name);
+        const auto columns = each.find(" (", middle), end = each.find(')', columns) + 1;
+        const bool is_unique = each.find(" UNIQUE ") < name;
+        const bool is_partial = each.find(" WHERE ", end) != std::string::npos;
+        // Names of tables, and SQLite's of indexes, have that of their schema before them.
+        const auto bare = [&](std::size_t first, std::size_t last) {
+            const std::string whole = each.substr(first, last - first);
+            return whole.substr(whole.rfind('.') + 1);
+        };
+        const std::size_t prefix = how_->names().prefix.size();
+        const std::string table = bare(middle + on.size(), columns).substr(prefix);
+        all.push_back(
+            {table + (is_unique ? " unique index" : " index") +
+                 each.substr(columns, end - columns) + (is_partial ? " partial" : ""),
+             bare(name, middle),
+             each}
+        );
+    }
+    return all;
+}
+
+std::vector<needed_rights> sql_health_store::rights_in(const std::string& grants) {
+    std::vector<needed_rights> all;
+    for (const std::string& each : split(grants, ';')) {
+        constexpr std::string_view begin = "GRANT ", on = " ON ", to = " TO ";
+        if (!each.starts_with(begin)) continue;
+        std::string one = each;
+        std::replace(one.begin(), one.end(), '\n', ' ');
+        const auto tables = one.find(on), user = one.find(to);
+        const std::string_view text = one;
+        const auto verbs = split(text.substr(begin.size(), tables - begin.size()), ',');
+        const auto first = tables + on.size();
+        for (const auto& table : split(text.substr(first, user - first), ',')) {
+            all.push_back({table, verbs});
+        }
+    }
+    return all;
+}
+
+std::vector<std::string> sql_health_store::missing_rights(connection& on) {
+    std::vector<std::string> all;
+    for (const needed_rights& each : needed()) {
+        std::vector<std::string> missing;
+        for (const std::string& verb : each.verbs) {
+            if (!has_right(on, each.table, verb)) missing.push_back(verb);
+        }
+        if (!missing.empty()) all.push_back(joined_by_comma(missing) + " ON " + each.table);
+    }
+    return all;
+}
+
+session_counts sql_health_store::count_sessions(connection& on) {
+    constexpr double beats_per_ttl = 3, microseconds_per_second = 1e6;
+    const row found = read(on, "sessions").rows.at(0);
+    session_counts counts;
+    counts.live = found.integer(0);
+    counts.overdue = found.integer(1);
+    // A sum of parts of a million, so that it stays a whole number.
+    counts.heartbeats_per_second =
+        static_cast<double>(found.integer(2)) * beats_per_ttl / microseconds_per_second;
+    if (counts.overdue > 0) counts.example = read(on, "overdue").rows.at(0).bytes(0);
+    return counts;
+}
+
+std::vector<long_hold> sql_health_store::held_long(
+    connection& on, const char* question, const char* count, microseconds longer_than, int limit
+) const {
+    std::vector<long_hold> all;
+    const result found = read(on, question, {value_of(longer_than), std::int64_t{limit}});
+    auto keys = static_cast<std::int64_t>(found.rows.size());
+    if (keys == limit) keys = read(on, count, {value_of(longer_than)}).rows.at(0).integer(0);
+    for (const row& each : found.rows) {
+        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, keys});
+    }
+    return all;
+}
+
+std::vector<long_hold> sql_health_store::long_holds(
+    connection& on, microseconds longer_than, int limit
+) {
+    return held_long(on, "long_holds", "count_long_holds", longer_than, limit);
+}
+
+std::vector<long_hold> sql_health_store::long_shares(
+    connection& on, microseconds longer_than, int limit
+) {
+    return held_long(on, "long_shares", "count_long_shares", longer_than, limit);
+}
+
+std::int64_t sql_health_store::dead_holds(connection& on, microseconds longer_than) {
+    return read(on, "dead_holds", {value_of(longer_than)}).rows.at(0).integer(0);
+}
+
+std::int64_t sql_health_store::dead_shares(connection& on, microseconds longer_than) {
+    return read(on, "dead_shares", {value_of(longer_than)}).rows.at(0).integer(0);
+}
+
+std::optional<session_info> sql_health_store::session_of(connection& on, const session_id& id) {
+    const result found = read(on, "session", {value_of(id)});
+    if (found.rows.empty()) return std::nullopt;
+    return session_in(found.rows[0]);
+}
+
+std::optional<microseconds> sql_health_store::closed_for(connection& on, const key& name) {
+    const result found = read(on, "closed", {value_of(name)});
+    if (found.rows.empty()) return std::nullopt;
+    return microseconds{found.rows[0].integer(0)};
+}
+
+std::vector<waiting_queue> sql_health_store::waiting_queues(
+    connection& on, microseconds longer_than
+) {
+    std::vector<waiting_queue> all;
+    for (const row& each : read(on, "waiting_queues", {value_of(longer_than)}).rows) {
+        all.push_back({each.bytes(0), microseconds{each.integer(1)}, each.integer(2) != 0});
+    }
+    return all;
+}
+
+std::optional<microseconds> sql_health_store::usual_time(connection& on, const std::string& queue) {
+    const row found = read(on, "usual_time", {queue}).rows.at(0);
+    if (found.is_null(0)) return std::nullopt;
+    return microseconds{found.integer(0)};
+}
+
+std::vector<discarded_jobs> sql_health_store::discarded(
+    connection& on, microseconds within, std::int64_t at_most
+) {
+    std::vector<discarded_jobs> all;
+    for (const row& each : read(on, "discarded", {value_of(within), at_most}).rows) {
+        all.push_back({each.bytes(0), std::min(each.integer(1), at_most)});
+    }
+    return all;
+}
+
+std::int64_t sql_health_store::discarded_of(
+    connection& on, const std::string& queue, microseconds within, std::int64_t at_most
+) {
+    return read(on, "discarded_of", {queue, value_of(within), at_most}).rows.at(0).integer(0);
+}
+
+}  // namespace leasehold

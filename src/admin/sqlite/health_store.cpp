@@ -1,0 +1,78 @@
+// The doctor's questions that are SQLite's own. The statements: health.sql.
+#include "admin/sql_health_store.hpp"
+
+#include <filesystem>
+
+#include "admin/sqlite/network_file.hpp"
+#include "sql/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+class sqlite_health_store final : public sql_health_store {
+public:
+    explicit sqlite_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
+
+    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+        override {
+        std::vector<finding> found;
+        look(found, "the database's file", [&] {
+            const std::string file = read(on, "file").rows.at(0).text(0);
+            add_journal(found, read(on, "journal").rows.at(0).text(0));
+            if (file.empty()) return;
+            add_log(found, file, settings);
+            add_network(found, file);
+        });
+        return found;
+    }
+
+private:
+    static void add_journal(std::vector<finding>& found, const std::string& mode) {
+        if (mode == "wal") return;
+        found.push_back(
+            {severity::warning,
+             "journal",
+             "the file is not in WAL mode, but '" + mode + "'",
+             "whoever reads keeps those who write waiting, heartbeats included",
+             "PRAGMA journal_mode = wal, once, while nobody else has the file open"}
+        );
+    }
+
+    static void add_log(
+        std::vector<finding>& found, const std::string& file, const examination_settings& settings
+    ) {
+        std::error_code none;
+        const auto size = std::filesystem::file_size(file + "-wal", none);
+        if (none || size < settings.log_bytes_max) return;
+        constexpr std::uintmax_t bytes_per_mebibyte = 1024UL * 1024;
+        found.push_back(
+            {severity::warning,
+             "write_ahead_log",
+             file + "-wal has " + std::to_string(size / bytes_per_mebibyte) + " MiB",
+             "reads become slower with it; it cannot be written back while somebody reads all the "
+             "time, or keeps a read open",
+             "find who keeps a transaction open (fuser " + file +
+                 "), then: PRAGMA wal_checkpoint(TRUNCATE)"}
+        );
+    }
+
+    static void add_network(std::vector<finding>& found, const std::string& file) {
+        const std::string network = network_of(file);
+        if (network.empty()) return;
+        found.push_back(
+            {severity::error,
+             "network_file",
+             file + " is on a network file system (" + network + ")",
+             "SQLite's locks may not hold there: two can get one key, and the file can be damaged",
+             "move the file to a disk of the one machine that uses it, or use a server"}
+        );
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<health_store> make_health_store(shared_dialect how) {
+    return std::make_unique<sqlite_health_store>(std::move(how));
+}
+
+}  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,485 @@
+#include "jobs/crew.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+// The text as it can be stored and shown, by lines.
+std::string cut(std::string_view words) {
+    std::string said;
+    for (std::size_t at = 0; at <= words.size();) {
+        const auto end = std::min(words.find('\n', at), words.size());
+        if (at > 0) said += '\n';
+        said += printable_utf8(words.substr(at, end - at));
+        at = end + 1;
+    }
+    return std::string{cut_utf8(said, job_store::words_bytes_max)};
+}
+
+// A random number from 0 to 1, for the random half of a delay.
+double drawn() {
+    constexpr std::chrono::nanoseconds whole{1'000'000};
+    const auto half = static_cast<double>(whole.count()) / 2;
+    return (static_cast<double>(jittered(whole).count()) - half) / half;
+}
+
+// The reason that an end's event gives, and the number of the report that counts the end.
+struct outcome {
+    event_reason why;
+    std::int64_t worker_report::*count;
+};
+
+outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
+    using why = event_reason;
+    if (!became) {
+        if (one.is_in_transaction) return {why::completed, &worker_report::completed};
+        if (one.was_sent) return {why::unknown, &worker_report::unknown};
+        return {why::lost, &worker_report::lost};
+    }
+    if (*became == job_state::cancelled) return {why::cancelled, &worker_report::cancelled};
+    switch (one.end.step) {
+        case job_step::complete:
+            return {why::completed, &worker_report::completed};
+        case job_step::fail:
+            return {
+                *became == job_state::discarded ? why::discarded : why::retried,
+                &worker_report::failed};
+        case job_step::snooze:
+            return {why::snoozed, &worker_report::returned};
+        case job_step::release:
+            return {why::released, &worker_report::returned};
+        case job_step::discard:
+            return {why::discarded, &worker_report::discarded};
+        case job_step::cancel:
+            break;
+    }
+    return {why::cancelled, &worker_report::cancelled};
+}
+
+ended_job end_of(const job::implementation& one, job_end end) {
+    ended_job made{one.queue(), std::move(end)};
+    made.has_key = !one.what().ordering_key.empty();
+    made.presumed = one.state_after(made.end);
+    made.kind = one.what().kind;
+    made.attempt = one.what().attempts;
+    if (one.started) made.ran = local_clock::now() - *one.started;
+    return made;
+}
+
+event event_of(event_kind what, const std::string& queue, const std::string& kind, int attempt) {
+    event made{what};
+    made.queue = queue;
+    made.job_kind = kind;
+    made.attempt = attempt;
+    return made;
+}
+
+}  // namespace
+
+event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
+    const auto [why, count] = outcome_of(one, became);
+    ++(sum.*count);
+    event made = event_of(event_kind::job_ended, one.queue, one.kind, one.attempt);
+    made.number = one.end.id;
+    made.reason = why;
+    made.took = one.ran;
+    const bool is_error = one.end.step == job_step::fail || one.end.step == job_step::discard;
+    const std::string_view words = one.end.words;
+    if (is_error) made.detail = words.substr(0, words.find('\n'));
+    return made;
+}
+
+// --------------------------------------------------------------------------------- one job
+
+job_stop_reason job::implementation::why_stopped() const {
+    const thread_guard guard{mutex_};
+    return why_;
+}
+
+local_clock::time_point job::implementation::deadline() const noexcept {
+    const auto desk = desk_.lock();
+    return desk ? desk->deadline() : local_clock::time_point{};
+}
+
+void job::implementation::ask_to_stop(job_stop_reason why) {
+    {
+        const thread_guard guard{mutex_};
+        if (why_ == job_stop_reason::none || why == job_stop_reason::claim_lost) why_ = why;
+    }
+    stop_.request_stop();
+}
+
+void job::implementation::progress(std::string_view words) {
+    const auto desk = desk_.lock();
+    const std::string said = cut(words);
+    if (desk && desk->note_progress(what_.id, what_.token, said)) return;
+    ask_to_stop(job_stop_reason::claim_lost);
+    throw error(
+        errc::lease_lost,
+        "job " + std::to_string(what_.id) + " is not ours any more: stop, and write nothing"
+    );
+}
+
+void job::implementation::set_result(std::string_view words) {
+    end_.words = cut(words);
+}
+
+void job::implementation::decide(
+    job_step step, std::chrono::microseconds delay, std::string_view words
+) {
+    end_.step = step;
+    end_.delay = delay;
+    end_.words = cut(words);
+}
+
+void job::implementation::complete_in(transaction_ref tx) {
+    job_end end{what_.id, what_.token, job_step::complete, {}, end_.words};
+    const auto desk = desk_.lock();
+    if (!desk || !desk->complete_in(tx, queue_, end)) {
+        ask_to_stop(job_stop_reason::claim_lost);
+        throw error(
+            errc::lease_lost,
+            "job " + std::to_string(what_.id) + " is not ours any more: roll back and write nothing"
+        );
+    }
+    is_completed_in_transaction_ = true;
+}
+
+job_end job::implementation::failed(std::string_view words) const {
+    job_end end{what_.id, what_.token, job_step::fail, {}, cut(words)};
+    end.delay = delay_after(what_.retry, what_.attempts, drawn());
+    return end;
+}
+
+// The end of a job whose handler threw this, or returned.
+job_end job::implementation::judged(const std::optional<std::string>& thrown) const {
+    const auto why = why_stopped();
+    if (is_completed_in_transaction_) {
+        // If the transaction was committed the job is gone, and the database refuses this end.
+        return failed(thrown.value_or("the transaction of complete_in() was not committed"));
+    }
+    if (why == job_stop_reason::time_limit) {
+        return failed("it took longer than its time limit" + (thrown ? ": " + *thrown : ""));
+    }
+    if (!thrown) return end_;
+    if (why == job_stop_reason::worker_ends) {
+        return returned();
+    }
+    return failed(*thrown);
+}
+
+job_end job::implementation::run(const job_handler& with) {
+    end_ = {what_.id, what_.token, job_step::complete, {}, {}};
+    std::optional<std::string> thrown;
+    try {
+        job seen{*this};
+        with(seen);
+    } catch (const std::exception& failure) {
+        thrown = failure.what();
+    } catch (...) {
+        thrown = "the handler threw what is no std::exception";
+    }
+    return judged(thrown);
+}
+
+job_state job::implementation::state_after(const job_end& end) const {
+    if (end.step == job_step::complete) return job_state::completed;
+    const bool is_asked = why_stopped() == job_stop_reason::cancel_requested;
+    if (is_asked || end.step == job_step::cancel) return job_state::cancelled;
+    const bool has_failed = end.step == job_step::fail;
+    const bool is_last = what_.attempts >= what_.retry.attempts_max;
+    if (end.step == job_step::discard || (has_failed && is_last)) return job_state::discarded;
+    return has_failed ? job_state::retryable : job_state::available;
+}
+
+// ---------------------------------------------------------------------------------- all of them
+
+crew::crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told)
+    : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)), told_(std::move(told)) {}
+
+void crew::start(int threads) {
+    for (int number = 0; number < threads; ++number) {
+        threads_.emplace_back([self = shared_from_this()] { self->work(); });
+    }
+}
+
+void crew::end() noexcept {
+    bool all_end = false;
+    {
+        const thread_guard guard{mutex_};
+        is_over_ = true;
+        all_end = running_.empty();
+    }
+    has_work_.notify_all();
+    for (std::thread& each : threads_) {
+        // An abandoned handler keeps its thread, and the thread keeps this crew.
+        if (all_end) {
+            each.join();
+        } else {
+            each.detach();
+        }
+    }
+    threads_.clear();
+}
+
+const job_handler& crew::handler_of(const std::string& kind) const {
+    const auto found = by_kind_.find(kind);
+    return found == by_kind_.end() ? for_all_ : found->second;
+}
+
+void crew::work() {
+    thread_guard guard{mutex_};
+    while (true) {
+        has_work_.wait(guard.native(), [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return is_over_ || !waiting_.empty();
+        });
+        if (is_over_) return;
+        const task mine = waiting_.front();
+        waiting_.pop_front();
+        const auto now = local_clock::now();
+        mine->started = now;
+        if (const auto limit = mine->what().time_limit) mine->limit = now + *limit;
+        const std::pair claim{mine->what().id, mine->what().token.number};
+        running_[claim] = mine;
+        guard.unlock();
+        const job_handler& with = handler_of(mine->what().kind);
+        if (with) tell_start(*mine);
+        job_end end = with ? mine->run(with) : mine->returned();
+        guard.lock();
+        if (mine->is_abandoned) continue;
+        running_.erase(claim);
+        ended_job done = end_of(*mine, std::move(end));
+        done.is_in_transaction = mine->is_completed_in_transaction();
+        note_end(std::move(done));
+        if (mine->rest() > mine->rest().zero()) rest(mine->rest());
+        has_news_.notify_all();
+    }
+}
+
+void crew::tell_start(const job::implementation& of) const noexcept {
+    if (!told_) return;
+    const claimed_job& what = of.what();
+    event made = event_of(event_kind::job_started, of.queue(), what.kind, what.attempts);
+    made.number = what.id;
+    told_->on_event(made);
+}
+
+void crew::note_end(ended_job end) {
+    if (ended_.empty()) oldest_end_ = local_clock::now();
+    ended_.push_back(std::move(end));
+}
+
+void crew::rest(std::chrono::milliseconds how_long) {
+    rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
+    for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, each->returned()));
+}
+
+void crew::give(const std::vector<task>& jobs) {
+    {
+        const thread_guard guard{mutex_};
+        waiting_.insert(waiting_.end(), jobs.begin(), jobs.end());
+        if (local_clock::now() < rests_until_) rest({});
+    }
+    has_work_.notify_all();
+}
+
+std::vector<ended_job> crew::take_back() {
+    const thread_guard guard{mutex_};
+    std::vector<ended_job> ends;
+    for (const task& each : waiting_) ends.push_back(end_of(*each, each->returned()));
+    waiting_.clear();
+    return ends;
+}
+
+std::vector<ended_job> crew::take_ends(std::size_t most) {
+    const thread_guard guard{mutex_};
+    const auto count = static_cast<std::ptrdiff_t>(std::min(most, ended_.size()));
+    const auto first = std::make_move_iterator(ended_.begin());
+    std::vector<ended_job> ends{first, first + count};
+    ended_.erase(ended_.begin(), ended_.begin() + count);
+    oldest_end_ = local_clock::now();
+    return ends;
+}
+
+void crew::put_back(std::vector<ended_job> ends, bool as_last) {
+    const thread_guard guard{mutex_};
+    ended_.insert(as_last ? ended_.end() : ended_.begin(), ends.begin(), ends.end());
+}
+
+crew::tally crew::count() const {
+    const thread_guard guard{mutex_};
+    return counted();
+}
+
+crew::tally crew::counted() const {
+    return {waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
+}
+
+bool crew::knows(job_id id, fencing_token token) const {
+    const thread_guard guard{mutex_};
+    const auto is_it = [&](const task& each) {
+        return each->what().id == id && each->what().token == token;
+    };
+    return running_.contains({id, token.number}) || std::ranges::any_of(waiting_, is_it) ||
+           std::ranges::any_of(ended_, [&](const ended_job& each) {
+               return each.end.id == id && each.end.token == token;
+           });
+}
+
+std::vector<job_claim> crew::running_since(local_clock::time_point before) const {
+    const thread_guard guard{mutex_};
+    std::vector<job_claim> claims;
+    for (const auto& [claim, each] : running_) {
+        if (*each->started >= before || each->is_completed_in_transaction()) continue;
+        claims.push_back({claim.first, each->what().token});
+    }
+    return claims;
+}
+
+void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
+    task asked;
+    {
+        const thread_guard guard{mutex_};
+        const auto found = running_.find({which.id, which.token.number});
+        if (found == running_.end()) return;
+        asked = found->second;
+    }
+    // The handler may have completed the job since the database was read.
+    if (!asked->is_completed_in_transaction()) asked->ask_to_stop(why);
+}
+
+void crew::ask_all_to_stop(job_stop_reason why) {
+    std::vector<task> all;
+    {
+        const thread_guard guard{mutex_};
+        for (const auto& [claim, each] : running_) all.push_back(each);
+    }
+    for (const task& each : all) each->ask_to_stop(why);
+}
+
+std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point now) {
+    std::vector<task> late;
+    std::optional<local_clock::time_point> next;
+    {
+        const thread_guard guard{mutex_};
+        for (const auto& [claim, each] : running_) {
+            if (!each->limit) continue;
+            if (*each->limit <= now) {
+                late.push_back(each);
+                each->limit = std::nullopt;
+            } else if (!next || *each->limit < *next) {
+                next = each->limit;
+            }
+        }
+    }
+    for (const task& each : late) each->ask_to_stop(job_stop_reason::time_limit);
+    return next;
+}
+
+std::vector<ended_job> crew::abandon() {
+    const thread_guard guard{mutex_};
+    std::vector<ended_job> ends;
+    for (const auto& [claim, each] : running_) {
+        each->is_abandoned = true;
+        ends.push_back(end_of(*each, each->returned()));
+    }
+    return ends;
+}
+
+void crew::wait(
+    local_clock::time_point until,
+    const std::function<bool(const tally&)>& holds,
+    const std::stop_token& stop,
+    const std::stop_token& over
+) {
+    const std::stop_callback wakes{over, [this] { wake(); }};
+    thread_guard guard{mutex_};
+    wait_until(guard, has_news_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
+        return is_woken_ || holds(counted());
+    });
+    is_woken_ = false;
+}
+
+void crew::wake() {
+    {
+        const thread_guard guard{mutex_};
+        is_woken_ = true;
+    }
+    has_news_.notify_all();
+}
+
+// ------------------------------------------------------------------------------------- a job
+
+job_id job::id() const noexcept {
+    return inner_.what().id;
+}
+const std::string& job::queue() const noexcept {
+    return inner_.queue();
+}
+const std::string& job::kind() const noexcept {
+    return inner_.what().kind;
+}
+const std::string& job::payload() const noexcept {
+    return inner_.what().payload;
+}
+int job::attempt() const noexcept {
+    return inner_.what().attempts;
+}
+int job::attempts_max() const noexcept {
+    return inner_.what().retry.attempts_max;
+}
+int job::rescues() const noexcept {
+    return inner_.what().rescues;
+}
+fencing_token job::token() const noexcept {
+    return inner_.what().token;
+}
+std::chrono::microseconds job::retry_delay() const {
+    return delay_after(inner_.what().retry, attempt(), 0.5);
+}
+std::stop_token job::stop() const noexcept {
+    return inner_.stop();
+}
+job_stop_reason job::why_stopped() const noexcept {
+    return inner_.why_stopped();
+}
+local_clock::time_point job::deadline() const noexcept {
+    return inner_.deadline();
+}
+void job::progress(std::string_view words) {
+    inner_.progress(words);
+}
+void job::set_result(std::string_view words) {
+    inner_.set_result(words);
+}
+void job::snooze_for(std::chrono::milliseconds delay) {
+    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
+        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
+    }
+    inner_.decide(job_step::snooze, delay, {});
+}
+void job::release() {
+    inner_.decide(job_step::release, {}, {});
+}
+void job::release_and_rest(std::chrono::milliseconds rest) {
+    if (rest < rest.zero() || rest > std::chrono::hours{24}) {
+        throw error(errc::invalid_argument, "a worker rests for 0 to 24 h");
+    }
+    release();
+    inner_.rest_for(rest);
+}
+void job::discard(std::string_view why) {
+    inner_.decide(job_step::discard, {}, why);
+}
+void job::complete_in(transaction_ref tx) {
+    inner_.complete_in(tx);
+}
+
+}  // namespace leasehold

@@ -1,0 +1,139 @@
+#include "jobs/ear.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock_source.hpp"
+#include "database/job_bells.hpp"
+#include "leasehold/error.hpp"
+#include "locks/waiter_store.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The time between attempts to listen to the database's bell.
+constexpr std::chrono::seconds tries_every{5};
+// The longest time of one wait.
+constexpr std::chrono::seconds listening_slice{1};
+
+}  // namespace
+
+ear::ear(
+    std::shared_ptr<session::implementation> within,
+    const std::vector<std::string>& queues,
+    on_ring heard
+)
+    : session_(std::move(within)),
+      heard_(std::move(heard)),
+      bell_(host_of_bell(session_->database().settings().bell_address)) {
+    for (const std::string& each : queues) {
+        queue_of_.emplace(identity::random(), each);
+        of_database_.emplace(job_bells::id_of(each).text(), each);
+    }
+}
+
+void ear::start() {
+    // A test that moves the time cannot move that of a socket.
+    if (clock_source::installed()) return;
+    std::string complaint;
+    address_ = bell_.address(complaint);
+    if (!complaint.empty()) {
+        session_->database().tell(
+            {event_kind::warning, "", 0, "no direct bell for a worker: " + complaint}
+        );
+    }
+    if (bell_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
+}
+
+void ear::stop() noexcept {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    thread_.join();
+}
+
+void ear::announce(connection& on, store& stores) {
+    is_written_ = true;  // or a part of it
+    for (const auto& [bell, queue] : queue_of_) {
+        stores.job_bells->add(on, {queue}, session_->id(), {bell, address_});
+        session_->database().job_bells().forget(queue);
+    }
+    is_announced_ = true;
+}
+
+void ear::withdraw(connection& on, store& stores) {
+    for (const auto& [bell, queue] : queue_of_) stores.job_bells->remove(on, {queue}, bell);
+    is_announced_ = is_written_ = false;
+}
+
+void ear::tell(const std::string& queue) {
+    heard_(queue);
+}
+
+void ear::listen(std::stop_token stop) {
+    const std::stop_callback on_stop{stop, [this] { bell_.wake(); }};
+    while (!stop.stop_requested()) {
+        try {
+            tune_in(stop);
+            hear();
+        } catch (const std::exception& failure) {
+            database_bell_.reset();
+            next_try_ = local_clock::now() + tries_every;
+            if (!std::exchange(has_complained_, true)) {
+                session_->database().tell(
+                    {event_kind::warning,
+                     "",
+                     0,
+                     std::string{"a worker hears the database's bell no more: "} + failure.what()}
+                );
+            }
+        }
+    }
+    database_bell_.reset();
+}
+
+// Listens to the database's bell on PostgreSQL, whose bell names the queue it rings for.
+void ear::tune_in(const std::stop_token& stop) {
+    database::implementation& of = session_->database();
+    if (database_bell_ || local_clock::now() < next_try_) return;
+    if (of.which() != engine::postgres) return;
+    next_try_ = local_clock::now() + tries_every;
+    auto made = of.connections().connect_apart(of.settings().connect_timeout, stop);
+    if (!made->can_notify()) return;
+    made->set_statement_timeout(of.settings().statement_timeout);
+    made->listen(of.store_for(*made).waiters->channel());
+    database_bell_ = std::move(made);
+    has_complained_ = false;
+}
+
+void ear::hear() {
+    if (database_bell_) hear_database();
+    auto until = local_clock::now() + listening_slice;
+    for (const auto& [queue, again] : again_at_) until = std::min(until, again);
+    bell_.listen_until(until, database_bell_ ? database_bell_->notification_descriptor() : -1);
+    for (const owner_id& each : bell_.heard()) {
+        if (const auto found = queue_of_.find(each); found != queue_of_.end()) tell(found->second);
+    }
+    if (database_bell_) hear_database();
+    const auto now = local_clock::now();
+    std::erase_if(again_at_, [&](const auto& each) {
+        if (now < each.second) return false;
+        tell(each.first);
+        return true;
+    });
+}
+
+// Takes all notifications that have come: unread ones stay in the server's queue.
+void ear::hear_database() {
+    constexpr milliseconds at_once{0};
+    for (auto rung = database_bell_->wait_for_notification(at_once); rung;
+         rung = database_bell_->wait_for_notification(at_once)) {
+        const auto found = of_database_.find(rung->payload);
+        if (found == of_database_.end()) continue;
+        tell(found->second);
+        again_at_[found->second] = local_clock::now() + job_bells::database_rings_every;
+    }
+}
+
+}  // namespace leasehold

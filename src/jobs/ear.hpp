@@ -1,0 +1,70 @@
+#pragma once
+// Listens for rings that tell a worker of new jobs in its queues. See database/job_bells.hpp.
+//
+// A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
+// over a connection of its own. If the ear misses a ring no job is lost: a worker also looks by
+// itself.
+//
+// Threads: one thread calls start() and stop(); the thread of the ear calls `heard`.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "database/database.hpp"
+#include "database/doorbell.hpp"
+#include "jobs/job_bell_store.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+
+class ear {
+public:
+    using on_ring = std::function<void(const std::string& queue)>;
+
+    ear(std::shared_ptr<session::implementation> within,
+        const std::vector<std::string>& queues,
+        on_ring heard);
+    ~ear() { stop(); }
+    ear(const ear&) = delete;
+    ear& operator=(const ear&) = delete;
+
+    void start();
+    void stop() noexcept;
+
+    // The rows that hold the ear's address; an ear that cannot listen has none. announce() and
+    // withdraw() throw the database's error; the caller tries again.
+    bool is_announced() const noexcept { return is_announced_; }
+    bool is_written() const noexcept { return is_written_; }
+    bool can_hear() const noexcept { return thread_.joinable(); }
+    void announce(connection& on, store& stores);
+    void withdraw(connection& on, store& stores);
+
+private:
+    void listen(std::stop_token stop);
+    void tune_in(const std::stop_token& stop);
+    void hear();
+    void hear_database();
+    void tell(const std::string& queue);
+
+    const std::shared_ptr<session::implementation> session_;
+    const on_ring heard_;
+    doorbell bell_;
+    std::string address_;
+    std::map<owner_id, std::string> queue_of_;        // by the bell of each
+    std::map<std::string, std::string> of_database_;  // by the payload of the database's bell
+    // Only the ear's thread uses the members from here to has_complained_. `again_at_`: when a
+    // worker that the database's bell rang for looks once more.
+    std::map<std::string, local_clock::time_point> again_at_;
+    std::unique_ptr<connection> database_bell_;
+    local_clock::time_point next_try_{};
+    bool has_complained_ = false;
+    bool is_announced_ = false, is_written_ = false;  // by the thread of announce()
+    std::jthread thread_;                             // last: it uses all of the above
+};
+
+}  // namespace leasehold

@@ -1,0 +1,52 @@
+#include "jobs/enqueue.hpp"
+
+#include <algorithm>
+
+#include "jobs/job_store.hpp"
+#include "jobs/needs.hpp"
+#include "leasehold/connection.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr std::size_t statement_bytes_max = std::size_t{1} << 20;
+
+// The number of jobs, from `first` on, that one statement takes; at least one.
+std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
+    std::size_t count = 0, bytes = 0;
+    while (first + count < what.size() && count < job_store::jobs_per_statement_max) {
+        bytes += what[first + count].payload.size();
+        if (count > 0 && bytes > statement_bytes_max) break;
+        ++count;
+    }
+    return count;
+}
+
+std::vector<enqueued_job> send_plain(
+    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+) {
+    std::vector<enqueued_job> made;
+    made.reserve(what.size());
+    for (std::size_t first = 0; first < what.size();) {
+        const std::size_t count = part_of(what, first);
+        const auto begin = what.begin() + static_cast<std::ptrdiff_t>(first);
+        const std::vector<new_job> part{begin, begin + static_cast<std::ptrdiff_t>(count)};
+        const auto ids = stores.jobs->enqueue(on, queue, part);
+        made.insert(made.end(), ids.begin(), ids.end());
+        first += count;
+    }
+    return made;
+}
+
+}  // namespace
+
+std::vector<enqueued_job> enqueue_list(
+    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+) {
+    if (!std::ranges::any_of(what, needs_others)) return send_plain(on, stores, queue, what);
+    auto made = send_plain(on, stores, queue, as_waiting(what));
+    add_needs(on, stores, what, made);
+    return made;
+}
+
+}  // namespace leasehold

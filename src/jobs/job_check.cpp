@@ -1,0 +1,143 @@
+#include "jobs/job_check.hpp"
+
+#include <limits>
+#include <set>
+
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds delay_most = hours{24 * 366};
+
+bool is_text(std::string_view text) {
+    return is_utf8(text) && text.find('\0') == std::string_view::npos;
+}
+
+void require_valid(const retry_policy& policy, int rescues_max) {
+    constexpr int most = 10'000;
+    if (policy.attempts_max < 1 || policy.attempts_max > most) {
+        refuse_input("a job has 1 to 10000 attempts, not " + std::to_string(policy.attempts_max));
+    }
+    if (rescues_max < 1 || rescues_max > most) {
+        refuse_input("rescues_max of a job must be 1 to 10000, not " + std::to_string(rescues_max));
+    }
+    for (const milliseconds each : {policy.delay, policy.delay_max}) {
+        if (each < milliseconds{0} || each > delay_most) {
+            refuse_input("the delays of a retry_policy must be 0 to 366 days");
+        }
+    }
+}
+
+void require_valid_time(const new_job& what) {
+    constexpr schedule::instant first{};
+    constexpr schedule::instant last = std::chrono::sys_days{
+        std::chrono::year{2999} / std::chrono::December / std::chrono::day{31}};
+    if (what.run_at && (*what.run_at < first || *what.run_at > last)) {
+        refuse_input("run_at of a job must be a date of 1970 to 2999");
+    }
+    if (what.delay < milliseconds{0} || what.delay > delay_most) {
+        refuse_input("the delay of a job must be 0 to 366 days");
+    }
+    if (!what.unique_key.empty() && what.conflict == on_conflict::replace &&
+        !(what.needs.empty() && what.needs_of_list.empty())) {
+        refuse_input("a job that needs others cannot replace one of its unique key: keep, or fail");
+    }
+    const bool needs_others = !what.needs.empty() || !what.needs_of_list.empty();
+    if (needs_others && (what.run_at || what.delay > milliseconds{0})) {
+        refuse_input(
+            "a job that needs others has no run_at and no delay: it runs when they have ended"
+        );
+    }
+    if (what.run_at && what.delay > milliseconds{0}) {
+        refuse_input("a job has run_at or delay, not both");
+    }
+    if (what.time_limit && (*what.time_limit < milliseconds{1} || *what.time_limit > delay_most)) {
+        refuse_input("the time limit of a job must be 1 ms to 366 days");
+    }
+}
+
+void require_between(milliseconds given, milliseconds least, milliseconds most, const char* what) {
+    if (given >= least && given <= most) return;
+    throw error(errc::invalid_argument, std::string{"worker_settings: "} + what);
+}
+
+}  // namespace
+
+void refuse_input(const std::string& what) {
+    throw error(errc::invalid_argument, what);
+}
+
+void require_key(std::string_view key, const char* what) {
+    constexpr std::size_t bytes_max = 255;
+    if (key.size() <= bytes_max && is_text(key)) return;
+    refuse_input(std::string{"the "} + what + " must be at most 255 bytes of UTF-8 without NUL");
+}
+
+void require_name(std::string_view name, const char* what) {
+    if (name.empty()) refuse_input(std::string{"the name of a "} + what + " must not be empty");
+    require_key(name, what);
+}
+
+void require_kind(std::string_view kind) {
+    require_key(kind, "kind of a job");
+}
+
+void require_valid(const new_job& what, std::size_t payload_bytes_max) {
+    require_kind(what.kind);
+    require_key(what.unique_key, "unique key of a job");
+    require_key(what.ordering_key, "ordering key of a job");
+    if (what.payload.size() > payload_bytes_max) {
+        refuse_input(
+            "a payload of " + std::to_string(what.payload.size()) + " bytes is too long: at most " +
+            std::to_string(payload_bytes_max) +
+            " (payload_bytes_max); store it elsewhere and enqueue where it is"
+        );
+    }
+    if (!is_text(what.payload)) {
+        refuse_input("a payload must be UTF-8 without NUL: encode bytes, by base64 for example");
+    }
+    if (what.priority < std::numeric_limits<std::int16_t>::min() ||
+        what.priority > std::numeric_limits<std::int16_t>::max()) {
+        refuse_input("the priority of a job must be -32768 to 32767");
+    }
+    require_valid(what.retry, what.rescues_max);
+    require_valid_time(what);
+}
+
+void require_valid(const worker_settings& settings) {
+    constexpr std::size_t queues_max = 100;
+    constexpr int threads_max = 1000, prefetch_max = 1000;
+    if (settings.queues.empty() || settings.queues.size() > queues_max) {
+        throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
+    }
+    std::set<std::string> names;
+    for (const std::string& each : settings.queues) {
+        require_name(each, "queue");
+        if (!names.insert(each).second) {
+            throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
+        }
+    }
+    if (settings.threads < 1 || settings.threads > threads_max) {
+        throw error(errc::invalid_argument, "worker_settings: threads must be 1 to 1000");
+    }
+    if (settings.prefetch < 0 || settings.prefetch > prefetch_max) {
+        throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
+    }
+    const milliseconds day = hours{24};
+    require_between(
+        settings.poll_every, milliseconds{10}, hours{1}, "poll_every must be 10 ms to 1 h"
+    );
+    require_between(
+        settings.ends_wait_max, milliseconds{0}, seconds{1}, "ends_wait_max must be 0 to 1 s"
+    );
+    require_between(settings.drain_for, milliseconds{0}, day, "drain_for must be 0 to 24 h");
+    require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
+}
+
+}  // namespace leasehold

@@ -1,0 +1,313 @@
+#include "leasehold/job_queue.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "database/database.hpp"
+#include "database/taking_part.hpp"
+#include "jobs/enqueue.hpp"
+#include "jobs/job_check.hpp"
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_store.hpp"
+#include "jobs/needs.hpp"
+#include "leasehold/error.hpp"
+#include "locks/repeatedly.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds longest_delay = hours{24 * 366};
+
+// Runs changes that may be repeated whether they were carried out or not.
+template <class Use>
+auto ask_again(const database& db, Use&& with) {
+    return repeatedly(db, bounds_of(db), std::forward<Use>(with));
+}
+
+template <class Use>
+auto read_again(const database& db, Use&& with) {
+    return read_repeatedly(db, bounds_of(db), std::forward<Use>(with));
+}
+
+void require_valid(const queue_limits& limits) {
+    constexpr int most = 1'000'000, per_key_most = 1000;
+    const auto is_number = [&](const std::optional<int>& given) {
+        return !given || (*given >= 1 && *given <= most);
+    };
+    if (!is_number(limits.running_max)) refuse_input("running_max of a queue must be 1 to 1000000");
+    if (!is_number(limits.starts_max)) refuse_input("starts_max of a queue must be 1 to 1000000");
+    if (limits.running_per_key_max < 1 || limits.running_per_key_max > per_key_most) {
+        refuse_input("running_per_key_max of a queue must be 1 to 1000");
+    }
+    if (limits.starts_per < milliseconds{1} || limits.starts_per > longest_delay) {
+        refuse_input("starts_per of a queue must be 1 ms to 366 days");
+    }
+    for (const seconds each :
+         {limits.keep_completed, limits.keep_discarded, limits.keep_cancelled}) {
+        if (each < seconds{0} || each > hours{24 * 366 * 100}) {
+            refuse_input("ended jobs are kept for 0 to 100 years");
+        }
+    }
+}
+
+// Settles needs for jobs that have ended before. It may fail: workers do it, too.
+void settle_at_once(
+    database::implementation& own, connection& on, store& stores, const std::vector<new_job>& what
+) noexcept {
+    try {
+        std::set<job_id> needed;  // thousands of one list may wait for the same job
+        for (const new_job& each : what) {
+            needed.insert(each.needs.begin(), each.needs.end());
+        }
+        if (needed.empty()) return;
+        settle_needs(on, stores, {needed.begin(), needed.end()}, [&](const std::string& queue) {
+            own.job_bells().ring(on, stores, queue);
+        });
+    } catch (const std::exception&) {
+        // Workers free these jobs later.
+    }
+}
+
+// If more jobs of a key may run than before, the first blocked jobs of each key go on. It may fail:
+// workers do the same in their turns.
+void unblock_at_once(
+    database::implementation& own, connection& on, store& stores, const std::string& queue
+) noexcept {
+    constexpr int keys_max = 1000;
+    try {
+        blocked_place place;
+        do {
+            if (stores.job_queues->unblock(on, queue, keys_max, place) > 0) {
+                own.job_bells().ring(on, stores, queue);
+            }
+        } while (!place.is_beginning());
+    } catch (const std::exception&) {
+        // Workers free these jobs later.
+    }
+}
+
+// `then` comes last and needs all other jobs.
+std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
+    then.needs_until = until;
+    for (std::size_t at = 0; at < jobs.size(); ++at) then.needs_of_list.push_back(at);
+    jobs.push_back(std::move(then));
+    return jobs;
+}
+
+enqueued_batch as_batch(std::vector<enqueued_job> made) {
+    enqueued_batch batch;
+    batch.then = made.back();
+    made.pop_back();
+    batch.jobs = std::move(made);
+    return batch;
+}
+
+}  // namespace
+
+job_queue::job_queue(database within, std::string name, job_queue_settings settings)
+    : database_(std::move(within)), name_(std::move(name)), settings_(settings) {
+    require_name(name_, "queue");
+    constexpr std::size_t most = std::size_t{64} << 20;
+    if (settings_.payload_bytes_max < 1 || settings_.payload_bytes_max > most) {
+        refuse_input("payload_bytes_max must be 1 to 64 MiB");
+    }
+}
+
+enqueued_job job_queue::enqueue(const new_job& what) const {
+    if (needs_others(what)) return enqueue_many({what}).front();
+    require_valid(what, settings_.payload_bytes_max);
+    database::implementation& own = *database_.inner();
+    return own.use(bounds_of(database_), [&](connection& on, store& stores) {
+        const enqueued_job made = stores.jobs->enqueue(on, name_, {what}).front();
+        const bool is_replaced = what.conflict == on_conflict::replace && !made.is_running;
+        const bool may_be_due = made.is_new || is_replaced;
+        if (may_be_due) own.job_bells().ring(on, stores, name_);
+        return made;
+    });
+}
+
+std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& what) const {
+    for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    require_no_circle(what);
+    if (what.empty()) return {};
+    database::implementation& own = *database_.inner();
+    return own.use(bounds_of(database_), [&](connection& on, store& stores) {
+        on.begin();
+        try {
+            auto made = enqueue_list(on, stores, name_, what);
+            on.commit();
+            settle_at_once(own, on, stores, what);
+            own.job_bells().ring(on, stores, name_);
+            return made;
+        } catch (...) {
+            on.rollback();
+            throw;
+        }
+    });
+}
+
+enqueued_job job_queue::enqueue_in(transaction_ref inside, const new_job& what) const {
+    return enqueue_many_in(inside, {what}).front();
+}
+
+std::vector<enqueued_job> job_queue::enqueue_many_in(
+    transaction_ref inside, const std::vector<new_job>& what
+) const {
+    for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    require_no_circle(what);
+    connection& on = inside.inside();
+    database::implementation& own = *database_.inner();
+    require_transaction(on, "enqueue_in");
+    own.get_ready();
+    require_engine(on, own.which(), "enqueue_in");
+    auto made = enqueue_list(on, own.store_for(on), name_, what);
+    own.open_transactions().note_job(on, name_);
+    return made;
+}
+
+enqueued_batch job_queue::enqueue_batch(std::vector<new_job> jobs, new_job then, need_until until)
+    const {
+    return as_batch(enqueue_many(as_list(std::move(jobs), std::move(then), until)));
+}
+
+enqueued_batch job_queue::enqueue_batch_in(
+    transaction_ref inside, std::vector<new_job> jobs, new_job then, need_until until
+) const {
+    return as_batch(enqueue_many_in(inside, as_list(std::move(jobs), std::move(then), until)));
+}
+
+void job_queue::ring() const noexcept {
+    try {
+        database::implementation& own = *database_.inner();
+        own.use(bounds_of(database_), [&](connection& on, store& stores) {
+            own.job_bells().ring(on, stores, name_);
+        });
+    } catch (const std::exception&) {
+        // The ring is a hint: workers look by themselves.
+    }
+}
+
+void job_queue::set_limits(const queue_limits& limits) const {
+    require_valid(limits);
+    ask_again(database_, [&](connection& on, store& stores) {
+        stores.job_queues->set_limits(on, name_, limits);
+        database_.inner()->job_bells().ring(on, stores, name_);
+        if (limits.running_per_key_max > 1) {
+            unblock_at_once(*database_.inner(), on, stores, name_);
+        }
+    });
+}
+
+void job_queue::pause() const {
+    ask_again(database_, [&](connection& on, store& stores) {
+        stores.job_queues->set_paused(on, name_, true);
+    });
+}
+
+void job_queue::resume() const {
+    ask_again(database_, [&](connection& on, store& stores) {
+        stores.job_queues->set_paused(on, name_, false);
+        database_.inner()->job_bells().ring(on, stores, name_);
+    });
+}
+
+queue_info job_queue::describe() const {
+    return read_again(database_, [&](connection& on, store& stores) {
+        return stores.job_queues->describe_queue(on, name_);
+    });
+}
+
+std::vector<queue_info> list_queues(const database& db) {
+    return read_again(db, [&](connection& on, store& stores) {
+        return stores.job_queues->describe_queues(on);
+    });
+}
+
+std::optional<job_info> find_job(const database& db, job_id id) {
+    return read_again(db, [&](connection& on, store& stores) {
+        auto found = stores.job_queues->describe(on, id);
+        constexpr int needs_max = 100;
+        const bool may_wait = found && found->state == job_state::blocked;
+        if (may_wait) found->needs = stores.job_needs->needs_of(on, id, needs_max);
+        return found;
+    });
+}
+
+std::vector<job_info> list_jobs(const database& db, const job_filter& filter) {
+    constexpr int most = 10'000;
+    if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
+    if (!filter.queue.empty()) require_name(filter.queue, "queue");
+    return read_again(db, [&](connection& on, store& stores) {
+        return stores.job_queues->list(on, filter);
+    });
+}
+
+cancel_outcome cancel_job(const database& db, job_id id) {
+    return ask_again(db, [&](connection& on, store& stores) {
+        job_queue_store& all = *stores.job_queues;
+        const auto found = all.describe(on, id);
+        if (!found) return cancel_outcome::not_found;
+        const auto row = all.find_queue(on, found->queue);
+        const queue_limits limits = row ? row->limits : queue_limits{};
+        // A job that waits for this one learns of its end by its row.
+        const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
+        const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
+        if (outcome == cancel_outcome::cancelled) {
+            const auto ring = [&](const std::string& queue) {
+                db.inner()->job_bells().ring(on, stores, queue);
+            };
+            ring(found->queue);  // for the next of its ordering key
+            settle_needs(on, stores, {id}, ring);
+        }
+        return outcome;
+    });
+}
+
+retry_outcome retry_job(const database& db, job_id id) {
+    return ask_again(db, [&](connection& on, store& stores) {
+        const auto outcome = stores.job_queues->retry(on, id);
+        const bool is_runnable =
+            outcome == retry_outcome::available || outcome == retry_outcome::redriven;
+        if (const auto made = is_runnable ? stores.job_queues->describe(on, id) : std::nullopt) {
+            db.inner()->job_bells().ring(on, stores, made->queue);
+        }
+        return outcome;
+    });
+}
+
+const char* name_of(cancel_outcome outcome) noexcept {
+    switch (outcome) {
+        case cancel_outcome::cancelled:
+            return "cancelled";
+        case cancel_outcome::requested:
+            return "requested";
+        case cancel_outcome::ended:
+            return "ended";
+        case cancel_outcome::not_found:
+            return "not_found";
+    }
+    return "unknown";
+}
+
+const char* name_of(retry_outcome outcome) noexcept {
+    switch (outcome) {
+        case retry_outcome::available:
+            return "available";
+        case retry_outcome::redriven:
+            return "redriven";
+        case retry_outcome::running:
+            return "running";
+        case retry_outcome::duplicate:
+            return "duplicate";
+        case retry_outcome::not_found:
+            return "not_found";
+    }
+    return "unknown";
+}
+
+}  // namespace leasehold

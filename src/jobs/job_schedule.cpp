@@ -1,0 +1,192 @@
+#include "leasehold/job_schedule.hpp"
+
+#include <utility>
+
+#include "jobs/fire.hpp"
+#include "jobs/job_check.hpp"
+#include "jobs/job_schedule_store.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/job_queue.hpp"
+#include "locks/repeatedly.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+void require_valid(const job_schedule& what) {
+    constexpr std::size_t name_bytes_max = 200, catch_up_most = 1000;
+    require_name(what.name, "schedule");
+    if (what.name.size() > name_bytes_max) {
+        refuse_input("the name of a schedule must be at most 200 bytes of UTF-8");
+    }
+    require_name(what.queue, "queue");
+    require_valid(what.job, job_queue_settings{}.payload_bytes_max);
+    if (what.job.run_at || what.job.delay != what.job.delay.zero()) {
+        refuse_input("the job of a schedule has no run_at and no delay: its fire times say when");
+    }
+    if (!what.job.needs.empty() || !what.job.needs_of_list.empty()) {
+        refuse_input("the job of a schedule needs no others");
+    }
+    if (what.job.conflict == on_conflict::fail) {
+        refuse_input("the job of a schedule keeps or replaces one of the same unique key");
+    }
+    if (what.catch_up_max < 1 || what.catch_up_max > static_cast<int>(catch_up_most)) {
+        refuse_input("catch_up_max of a schedule must be 1 to 1000");
+    }
+    if (what.late_max < seconds{1} || what.late_max > hours{24 * 366}) {
+        refuse_input("late_max of a schedule must be 1 s to 366 days");
+    }
+    constexpr std::size_t cron_bytes_max = 1000;
+    if (what.cron.size() > cron_bytes_max) {
+        refuse_input("the cron expression of a schedule must be at most 1000 bytes");
+    }
+    require_key(what.zone, "time zone of a schedule");
+}
+
+bool is_same(const new_job& one, const new_job& other) {
+    const auto all = [](const new_job& of) {
+        return std::tie(
+            of.kind,
+            of.payload,
+            of.priority,
+            of.unique_key,
+            of.unique,
+            of.conflict,
+            of.ordering_key,
+            of.retry.attempts_max,
+            of.retry.delay,
+            of.retry.delay_max,
+            of.time_limit,
+            of.rescues_max
+        );
+    };
+    return all(one) == all(other);
+}
+
+bool has_same_times(const job_schedule& one, const job_schedule& other) {
+    return std::tie(one.cron, one.zone, one.every) == std::tie(other.cron, other.zone, other.every);
+}
+
+bool is_same(const job_schedule& one, const job_schedule& other) {
+    const auto all = [](const job_schedule& of) {
+        return std::tie(of.name, of.queue, of.misfire, of.catch_up_max, of.late_max);
+    };
+    return all(one) == all(other) && has_same_times(one, other) && is_same(one.job, other.job);
+}
+
+job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
+    job_schedule_info info;
+    info.what = row.what;
+    info.is_paused = row.is_paused;
+    info.next = row.next;
+    info.next_in = std::max(microseconds{0}, row.next - now);
+    info.last = row.last;
+    info.last_job = row.last_job;
+    if (!row.is_paused) info.overdue_for = std::max(microseconds{0}, now - row.next);
+    return info;
+}
+
+// Changes a row by `to`, which gets the row and the time, and returns false to leave the row as it
+// is. Reads the row again if somebody else changed it first.
+template <class To>
+bool change(const database& db, std::string_view name, To&& to) {
+    return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+        constexpr int looks_max = 10;
+        for (int look = 0; look < looks_max; ++look) {
+            const auto seen = stores.job_schedules->find(on, name);
+            auto row = seen.rows.empty() ? std::nullopt : std::optional{seen.rows.front()};
+            if (!to(row, seen.now)) return false;
+            if (!stores.job_schedules->put(on, *row)) continue;
+            // The queue's workers then look when the schedule fires next.
+            db.inner()->job_bells().ring(on, stores, row->what.queue);
+            return true;
+        }
+        throw error(
+            errc::transient,
+            "schedule '" + std::string{name} + "' is changed all the time; set it again"
+        );
+    });
+}
+
+using maybe_row = std::optional<job_schedule_row>;
+
+bool set_paused(const database& db, std::string_view name, bool is_paused) {
+    bool is_found = false;
+    change(db, name, [&](maybe_row& row, schedule::instant now) {
+        is_found = row.has_value();
+        if (!row || row->is_paused == is_paused) return false;
+        row->is_paused = is_paused;
+        if (!is_paused) row->next = std::max(row->next, times_of(row->what).next(now));
+        return true;
+    });
+    return is_found;
+}
+
+}  // namespace
+
+const char* name_of(misfire_policy policy) noexcept {
+    switch (policy) {
+        case misfire_policy::skip:
+            return "skip";
+        case misfire_policy::fire_once:
+            return "fire_once";
+        case misfire_policy::catch_up:
+            return "catch_up";
+    }
+    return "unknown";
+}
+
+bool set_job_schedule(const database& db, const job_schedule& what) {
+    require_valid(what);
+    const schedule when = times_of(what);
+    return change(db, what.name, [&](maybe_row& row, schedule::instant now) {
+        if (row && is_same(row->what, what)) return false;
+        const bool goes_on = row && has_same_times(row->what, what);
+        if (!row) row.emplace();
+        row->what = what;
+        if (goes_on) return true;
+        // A time that has fired does not fire again, also if the clock was set back.
+        row->next = when.next(row->last ? std::max(*row->last, now) : now);
+        return true;
+    });
+}
+
+bool remove_job_schedule(const database& db, std::string_view name) {
+    return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+        return stores.job_schedules->remove(on, name);
+    });
+}
+
+bool pause_job_schedule(const database& db, std::string_view name) {
+    return set_paused(db, name, true);
+}
+
+bool resume_job_schedule(const database& db, std::string_view name) {
+    return set_paused(db, name, false);
+}
+
+std::optional<job_schedule_info> find_job_schedule(const database& db, std::string_view name) {
+    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+        return stores.job_schedules->find(on, name);
+    });
+    if (seen.rows.empty()) return std::nullopt;
+    return info_of(seen.rows.front(), seen.now);
+}
+
+std::vector<job_schedule_info> list_job_schedules(const database& db) {
+    std::vector<job_schedule_info> all;
+    std::string after;
+    while (true) {
+        const auto page = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+            return stores.job_schedules->list(on, after);
+        });
+        for (const job_schedule_row& each : page.rows) all.push_back(info_of(each, page.now));
+        if (page.rows.size() < job_schedule_store::rows_max) return all;
+        after = page.rows.back().what.name;
+    }
+}
+
+}  // namespace leasehold

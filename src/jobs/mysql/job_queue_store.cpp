@@ -1,0 +1,219 @@
+// The upkeep of queues, and managing jobs, on MySQL and MariaDB. The statements: job_queue.sql.
+#include "jobs/sql_job_queue_store.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+
+#include "leasehold/error.hpp"
+#include "sql/mysql/stores.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+class mysql_job_queue_store final : public sql_job_queue_store {
+public:
+    explicit mysql_job_queue_store(shared_dialect how) : sql_job_queue_store(std::move(how)) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        const statement& part = texts_["look"];
+        std::string text;
+        parameters values;
+        for (std::size_t at = 0; at < queues.size(); ++at) {
+            text += (at == 0 ? "" : " UNION ALL ") + part.text();
+            values = joined(std::move(values), part.placed({queues[at], at}));
+        }
+        std::vector<queue_look> all(queues.size());
+        if (queues.empty()) return all;
+        for (const row& each : on.execute(text, as_bytes(values)).rows) {
+            all.at(static_cast<std::size_t>(each.integer(0))) = look_in(each, 1);
+        }
+        return all;
+    }
+
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        const result found = with_per_key(
+            "promote",
+            [&](const statement& ask, std::int64_t most) {
+                return how_->write(on, ask, {std::string{queue}, jobs_max, most});
+            },
+            [](const row& first) { return first.integer(0); }
+        );
+        return found.rows.at(0).integer(1);
+    }
+
+    // Page by page, past rows that somebody has locked.
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        rescue_result all;
+        std::int64_t priority = std::numeric_limits<std::int16_t>::min();
+        job_id id = 0;
+        while (all.rescued + all.quarantined < jobs_max) {
+            const auto left = jobs_max - (all.rescued + all.quarantined);
+            const parameters behind{std::string{queue}, left, priority, id};
+            const auto lost = read(on, "lost", behind).rows;
+            rescue(on, lost, kept, all);
+            if (std::ssize(lost) < left) break;
+            priority = lost.back().integer(4);
+            id = lost.back().integer(2);
+        }
+        return all;
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+        override {
+        std::vector<job_id> ids;
+        std::int64_t per_key = 1;
+        int looks = 0;
+        for (int left = keys_max, keys = 4; left > 0;) {
+            const int asked = std::min(left, keys);
+            const row seen = look_at_keys(on, queue, place, asked, per_key);
+            constexpr int looks_max = 10;
+            const bool is_mistaken = seen.integer(0) != per_key;
+            per_key = seen.integer(0);
+            // A different number means that somebody has changed the queue's limits.
+            if (is_mistaken && ++looks < looks_max) continue;
+            if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
+            place.key = seen.is_null(1) ? "" : seen.bytes(1);
+            if (place.is_beginning()) break;
+            left -= asked;
+            keys = std::min(4 * keys, 128);
+        }
+        if (ids.empty()) return 0;
+        std::ranges::sort(ids);
+        return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
+    }
+
+    // Page by page, past rows that somebody has locked.
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+        std::int64_t pruned = 0;
+        for (auto behind = kept_back; pruned < rows_max;) {
+            const auto left = rows_max - pruned;
+            std::vector<job_id> ids;
+            for (const row& each : read(on, "prune", {left, behind}).rows) {
+                ids.push_back(each.integer(0));
+            }
+            if (ids.empty()) break;
+            std::ranges::sort(ids);
+            const auto gone = write(on, "prune_of", {list_of(ids)}).rows.at(0).integer(0);
+            pruned += gone;
+            if (std::ssize(ids) < left) break;
+            behind += ids.size() - static_cast<std::size_t>(gone);
+        }
+        return pruned;
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        // The job was retried between the looks at the two tables: look again.
+        constexpr int looks_max = 10;
+        for (int look = 0; look < looks_max; ++look) {
+            const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
+            if (found.integer(0) > 0) {
+                return found.integer(1) > 0 ? cancel_outcome::cancelled : cancel_outcome::requested;
+            }
+            if (found.integer(2) > 0) return cancel_outcome::ended;
+            if (found.integer(3) == 0) return cancel_outcome::not_found;
+        }
+        throw error(
+            errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
+        );
+    }
+
+    retry_outcome retry(connection& on, job_id id) override {
+        try {
+            return sql_job_queue_store::retry(on, id);
+        } catch (const error& failure) {
+            if (failure.native_code() != duplicate_key_code) throw;
+            return retry_outcome::duplicate;
+        }
+    }
+
+private:
+    // Rescues lost jobs, session by session.
+    void rescue(
+        connection& on, const std::vector<row>& lost, const job_retention& kept, rescue_result& all
+    ) {
+        struct lost_session {
+            bool is_removed = false;
+            std::vector<std::pair<job_id, std::int64_t>> claims{};
+        };
+        std::map<std::string, lost_session> sessions;
+        for (const row& each : lost) {
+            lost_session& one = sessions[each.bytes(0)];
+            one.is_removed = each.integer(1) != 0;
+            one.claims.emplace_back(each.integer(2), each.integer(3));
+        }
+        for (auto& [id, one] : sessions) {
+            std::ranges::sort(one.claims);
+            const parameters values{
+                blob{id},
+                one.is_removed ? 1 : 0,
+                list_of_claims(one.claims),
+                kept_for(kept.discarded),
+                kept_for(kept.cancelled)};
+            const row counts = write(on, "rescue", values).rows.at(0);
+            all.rescued += counts.integer(0);
+            all.quarantined += counts.integer(1);
+        }
+    }
+    // Sends a packet with a statement for each key.
+    row look_at_keys(
+        connection& on,
+        std::string_view queue,
+        const blocked_place& place,
+        int keys,
+        std::int64_t per_key
+    ) const {
+        const std::string next =
+            replaced(texts_.source("next_key"), "{per_key}", std::to_string(per_key));
+        std::string text = texts_.source("first_key");
+        for (int each = 0; each < keys; ++each) text += ";\n" + next;
+        text += ";\n" + texts_.source("last_key");
+        const statement packet{text, how_->which(), how_->written()};
+        return how_->read(on, packet, {std::string{queue}, place.key}).rows.at(0);
+    }
+    // "1,2,3"
+    static void add_numbers(std::string_view list, std::vector<job_id>& numbers) {
+        while (!list.empty()) {
+            const auto end = std::min(list.find(','), list.size());
+            numbers.push_back(std::stoll(std::string{list.substr(0, end)}));
+            list.remove_prefix(std::min(end + 1, list.size()));
+        }
+    }
+    static std::string list_of_claims(const std::vector<std::pair<job_id, std::int64_t>>& claims) {
+        std::string list;
+        for (const auto& [id, token] : claims) {
+            list += list.empty() ? "[" : ",[";
+            list += std::to_string(id) + "," + std::to_string(token) + "]";
+        }
+        return "[" + list + "]";
+    }
+
+    // Sends a statement whose text has the number of jobs of a key that may run at a time, until
+    // the answer has that number, too.
+    template <class Send, class Read>
+    result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
+        std::int64_t believed = 1;
+        // A try fails only if somebody has just changed the queue's limits.
+        constexpr int looks_max = 10;
+        for (int look = 0;; ++look) {
+            const std::string text =
+                replaced(texts_.source(name), "{skipped}", std::to_string(believed - 1));
+            result found = send(statement{text, how_->which(), how_->written()}, believed);
+            const std::int64_t is = found.rows.empty() ? believed : answered(found.rows[0]);
+            if (is == believed || look == looks_max) return found;
+            believed = is;
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how) {
+    return std::make_unique<mysql_job_queue_store>(std::move(how));
+}
+
+}  // namespace leasehold::mysql_dialect

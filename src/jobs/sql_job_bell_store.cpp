@@ -1,0 +1,42 @@
+#include "jobs/sql_job_bell_store.hpp"
+
+namespace leasehold {
+
+void sql_job_bell_store::add(
+    connection& on,
+    const std::vector<std::string>& queues,
+    const session_id& whose,
+    const job_bell& which
+) {
+    for (const std::string& each : queues) {
+        write(on, "add", {each, value_of(which.bell), value_of(whose), which.address});
+    }
+}
+
+void sql_job_bell_store::remove(
+    connection& on, const std::vector<std::string>& queues, const owner_id& bell
+) {
+    for (const std::string& each : queues) write(on, "remove", {each, value_of(bell)});
+}
+
+std::vector<job_bell> sql_job_bell_store::list(
+    connection& on, std::string_view queue, const owner_id& from, int limit
+) {
+    std::vector<job_bell> bells;
+    for (const char* const part : {"list_from", "list_until"}) {
+        const int rest = limit - static_cast<int>(bells.size());
+        if (rest == 0) break;
+        const parameters values{std::string{queue}, value_of(from), rest};
+        for (const row& each : read(on, part, values).rows) {
+            bells.push_back({identity::from_bytes(each.bytes(0)), each.bytes(1)});
+        }
+    }
+    return bells;
+}
+
+void sql_job_bell_store::prune(connection& on, std::string_view queue) {
+    if (read(on, "find_dead", {std::string{queue}}).rows.empty()) return;
+    write(on, "prune", {std::string{queue}});
+}
+
+}  // namespace leasehold

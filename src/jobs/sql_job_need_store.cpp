@@ -1,0 +1,197 @@
+#include "jobs/sql_job_need_store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sql/row_columns.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold {
+namespace {
+
+// The ids stand in the text itself: no parameter takes a list on every engine.
+std::string list_of_ids(std::span<const job_id> ids, std::string_view between = ", ") {
+    std::string list;
+    for (const job_id each : ids) {
+        if (!list.empty()) list += between;
+        list += std::to_string(each);
+    }
+    return list;
+}
+
+template <class Item, class Use>
+void in_parts(const std::vector<Item>& all, Use&& use) {
+    for (std::size_t first = 0; first < all.size(); first += job_need_store::rows_max) {
+        const std::size_t count = std::min(job_need_store::rows_max, all.size() - first);
+        use(std::span<const Item>{all.data() + first, count});
+    }
+}
+
+// Reads "waiting job, needed job, the wanted end, the state that the needed job got or null".
+job_need_over over_in(const row& from) {
+    job_need_over one;
+    one.what = {from.integer(0), from.integer(1), static_cast<need_until>(from.integer(2))};
+    if (!from.is_null(3)) one.became = static_cast<job_state>(from.integer(3));
+    return one;
+}
+
+}  // namespace
+
+template <class Send>
+result sql_job_need_store::about(
+    std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
+) const {
+    const std::string list = list_of_ids(ids);
+    if (how_->which() == engine::postgres) {
+        return send(texts_[name], joined({"{" + list + "}"}, more));
+    }
+    std::string text = replaced(texts_.source(name), "{ids}", list);
+    text = replaced(std::move(text), "{values}", "(" + list_of_ids(ids, "), (") + ")");
+    return send(statement{text, how_->which(), how_->written()}, more);
+}
+
+void sql_job_need_store::add(connection& in, const std::vector<job_need>& what) {
+    in_parts(what, [&](std::span<const job_need> part) {
+        std::string rows;
+        for (const job_need& each : part) {
+            rows += rows.empty() ? "(" : ", (";
+            rows += std::to_string(each.job) + ", " + std::to_string(each.needs) + ", " +
+                    std::to_string(static_cast<int>(each.until)) + ")";
+        }
+        const std::string text = replaced(texts_.source("add"), "{rows}", rows);
+        how_->inside(in, statement{text, how_->which(), how_->written()}, {});
+    });
+}
+
+std::vector<job_need_over> sql_job_need_store::over(
+    connection& on, const std::vector<job_id>& ids
+) {
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->read(on, what, values);
+    };
+    std::vector<job_need_over> all;
+    in_parts(ids, [&](std::span<const job_id> part) {
+        if (all.size() >= rows_max) return;
+        const parameters limit{static_cast<std::int64_t>(rows_max)};
+        for (const row& each : about("over", part, limit, send).rows) all.push_back(over_in(each));
+    });
+    return all;
+}
+
+std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_place& place) {
+    const parameters behind{place.needs, place.job, static_cast<std::int64_t>(passed_max)};
+    const auto rows = read(on, "look_behind", behind).rows;
+    std::vector<job_need_over> all;
+    for (const row& each : rows) {
+        place = {each.integer(1), each.integer(0)};
+        if (each.integer(4) == 0) all.push_back(over_in(each));
+    }
+    if (rows.size() < passed_max) {
+        place = {};
+    } else if (rows.back().integer(4) != 0) {
+        // The needed job has not ended: skip the other rows of jobs that wait for it.
+        place = {place.needs + 1, 0};
+    }
+    return all;
+}
+
+void sql_job_need_store::forget(connection& in, const std::vector<job_need_over>& over) {
+    in_parts(over, [&](std::span<const job_need_over> part) { forget_rows(in, part); });
+}
+
+// If lists stand in the text it sends a statement for each waiting job, or for each needed one,
+// whichever are fewer.
+void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_over> over) {
+    std::map<job_id, std::vector<job_id>> of, for_whom;
+    std::vector<job_id> waiting, needed;
+    for (const auto& [what, became] : over) {
+        of[what.job].push_back(what.needs);
+        for_whom[what.needs].push_back(what.job);
+        waiting.push_back(what.job);
+        needed.push_back(what.needs);
+    }
+    if (const statement* const all = texts_.find("forget")) {
+        how_->inside(in, *all, {"{" + list_of_ids(waiting) + "}", "{" + list_of_ids(needed) + "}"});
+        return;
+    }
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->inside(in, what, values);
+    };
+    const bool is_by_waiting = of.size() <= for_whom.size();
+    for (const auto& [one, others] : is_by_waiting ? of : for_whom) {
+        about(is_by_waiting ? "forget_of" : "forget_for", others, {one}, send);
+    }
+}
+
+// The jobs that nobody has locked. In an open transaction they stay locked.
+std::vector<job_id> sql_job_need_store::not_locked(connection& on, std::span<const job_id> ids)
+    const {
+    constexpr std::string_view name = "lock_unlocked";
+    if (!texts_.find(name)) return {ids.begin(), ids.end()};
+    std::vector<job_id> all;
+    for (const row& each : about(name, ids, {}, sending(on)).rows) {
+        all.push_back(each.integer(0));
+    }
+    return all;
+}
+
+std::int64_t sql_job_need_store::free(connection& on, const std::vector<job_id>& ids) {
+    std::int64_t freed = 0;
+    in_parts(ids, [&](std::span<const job_id> part) {
+        const auto some = not_locked(on, part);
+        if (!some.empty()) freed += about("free", some, {}, sending(on)).affected_rows;
+    });
+    return freed;
+}
+
+std::vector<std::string> sql_job_need_store::queues_of(
+    connection& on, const std::vector<job_id>& ids
+) {
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->read(on, what, values);
+    };
+    std::set<std::string> names;
+    in_parts(ids, [&](std::span<const job_id> part) {
+        for (const row& each : about("queues_of", part, {}, send).rows) {
+            names.insert(each.bytes(0));
+        }
+    });
+    return {names.begin(), names.end()};
+}
+
+std::vector<job_id> sql_job_need_store::left_waiting(
+    connection& on, std::string_view queue, job_id& place
+) {
+    const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(passed_max)};
+    const auto rows = read(on, "look_at_waiting", behind).rows;
+    std::vector<job_id> left;
+    for (const row& each : rows) {
+        place = each.integer(0);
+        if (each.integer(1) == 0) left.push_back(place);
+    }
+    if (rows.size() < passed_max) place = 0;
+    return left;
+}
+
+job_need_store::note_outcome sql_job_need_store::note_reason(
+    connection& on, job_id id, const std::string& words
+) {
+    // The number of changed rows does not tell whether the job waits: its row may have this text.
+    if (read(on, "waits", {id}).rows.empty()) return note_outcome::gone;
+    if (not_locked(on, {&id, 1}).empty()) return note_outcome::locked;
+    write(on, "note_reason", {id, words});
+    return note_outcome::noted;
+}
+
+std::vector<job_id> sql_job_need_store::needs_of(connection& on, job_id id, int limit) {
+    std::vector<job_id> all;
+    for (const row& each : read(on, "needs_of", {id, limit}).rows) all.push_back(each.integer(0));
+    return all;
+}
+
+bool sql_job_need_store::is_needed(connection& on, job_id id) {
+    return !read(on, "is_needed", {id}).rows.empty();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,45 @@
+#pragma once
+// The upkeep of queues and managing jobs, as far as all engines do it alike. The differences:
+// src/jobs/<engine>/job_queue_store.cpp.
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/job_queue_store.hpp"
+#include "sql/sql_store.hpp"
+
+namespace leasehold {
+
+class sql_job_queue_store : public job_queue_store, protected sql_store {
+public:
+    explicit sql_job_queue_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "job_queue") {}
+
+    bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
+        override;
+    std::map<std::string, std::int64_t> count_available(
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+    ) override;
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override;
+    retry_outcome retry(connection& on, job_id id) override;
+    std::optional<job_info> describe(connection& on, job_id id) override;
+    std::vector<job_info> list(connection& on, const job_filter& filter) override;
+    std::optional<queue_row> find_queue(connection& on, std::string_view name) override;
+    void set_limits(connection& on, std::string_view name, const queue_limits& limits) override;
+    void set_paused(connection& on, std::string_view name, bool is_paused) override;
+    std::vector<std::string> queue_names(connection& on) override;
+    queue_info describe_queue(connection& on, std::string_view name) override;
+    std::vector<queue_info> describe_queues(connection& on) override;
+
+protected:
+    // The time the row of a job is kept, in microseconds; -1: not at all.
+    static std::int64_t kept_for(std::chrono::microseconds retention);
+    // Reads, from column `first` on, "available, next due in, next fire in, swept ago", of which
+    // all but the first may be null, "some are needed, some wait, some are blocked", and the
+    // settings of the queue.
+    static queue_look look_in(const row& from, std::size_t first);
+};
+
+}  // namespace leasehold

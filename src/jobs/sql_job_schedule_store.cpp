@@ -1,0 +1,174 @@
+#include "jobs/sql_job_schedule_store.hpp"
+
+#include "leasehold/error.hpp"
+#include "sql/row_columns.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+schedule::instant instant_in(const row& from, std::size_t column) {
+    return schedule::instant{microseconds{from.integer(column)}};
+}
+
+value value_of_instant(schedule::instant when) {
+    return when.time_since_epoch().count();
+}
+
+// Default values are stored as null, as in the rows of jobs.
+template <class Number>
+value unless(Number given, Number usual) {
+    return given == usual ? value{} : value{std::int64_t{given}};
+}
+
+std::int64_t count_of(milliseconds length) {
+    return microseconds{length}.count();
+}
+
+// Reads the job that is enqueued, from column `first` on.
+new_job job_in(const row& from, std::size_t first) {
+    new_job job;
+    const auto length = [&](std::size_t column, milliseconds usual) {
+        return duration_cast<milliseconds>(microseconds{number_or(from, column, count_of(usual))});
+    };
+    const auto number = [&](std::size_t column, int usual) {
+        return static_cast<int>(number_or(from, column, usual));
+    };
+    job.kind = from.bytes(first);
+    job.priority = static_cast<int>(from.integer(first + 1));
+    job.retry.attempts_max = number(first + 2, job.retry.attempts_max);
+    job.rescues_max = number(first + 3, job.rescues_max);
+    job.retry.delay = length(first + 4, job.retry.delay);
+    job.retry.delay_max = length(first + 5, job.retry.delay_max);
+    if (!from.is_null(first + 6)) job.time_limit = length(first + 6, {});
+    job.unique = static_cast<unique_until>(number(first + 7, static_cast<int>(job.unique)));
+    job.conflict = static_cast<on_conflict>(from.integer(first + 8));
+    job.unique_key = text_or_empty(from, first + 9);
+    job.ordering_key = text_or_empty(from, first + 10);
+    job.payload = from.bytes(first + 11);
+    return job;
+}
+
+// Reads the 25 columns of a schedule, after the time.
+job_schedule_row row_in(const row& from) {
+    job_schedule_row one;
+    one.what.name = from.bytes(1);
+    one.what.queue = from.bytes(2);
+    one.is_paused = from.integer(3) != 0;
+    one.version = from.integer(4);
+    one.what.cron = text_or_empty(from, 5);
+    one.what.zone = from.bytes(6);
+    one.what.every = microseconds{number_or(from, 7, 0)};
+    one.what.misfire = static_cast<misfire_policy>(from.integer(8));
+    one.what.catch_up_max = static_cast<int>(from.integer(9));
+    one.what.late_max = duration_cast<seconds>(microseconds{from.integer(10)});
+    one.next = instant_in(from, 11);
+    if (!from.is_null(12)) one.last = instant_in(from, 12);
+    if (!from.is_null(13)) one.last_job = from.integer(13);
+    one.what.job = job_in(from, 14);
+    return one;
+}
+
+parameters values_of(const job_schedule_row& row) {
+    const job_schedule& what = row.what;
+    const new_job& job = what.job;
+    const new_job usual;
+    const auto until_start = static_cast<int>(unique_until::started);
+    return {
+        what.name,
+        what.queue,
+        row.is_paused ? 1 : 0,
+        row.version,
+        text_or_null(what.cron),
+        what.zone,
+        unless(what.every.count(), microseconds::rep{0}),
+        static_cast<int>(what.misfire),
+        what.catch_up_max,
+        value_of(microseconds{what.late_max}),
+        value_of_instant(row.next),
+        row.last ? value_of_instant(*row.last) : value{},
+        row.last_job ? value{*row.last_job} : value{},
+        job.kind,
+        job.priority,
+        unless(job.retry.attempts_max, usual.retry.attempts_max),
+        unless(job.rescues_max, usual.rescues_max),
+        unless(count_of(job.retry.delay), count_of(usual.retry.delay)),
+        unless(count_of(job.retry.delay_max), count_of(usual.retry.delay_max)),
+        job.time_limit ? value{count_of(*job.time_limit)} : value{},
+        job.unique == unique_until::started ? value{until_start} : value{},
+        static_cast<int>(job.conflict),
+        text_or_null(job.unique_key),
+        text_or_null(job.ordering_key),
+        job.payload};
+}
+
+job_schedule_look look_in(const result& found) {
+    job_schedule_look seen;
+    for (const row& each : found.rows) {
+        seen.now = instant_in(each, 0);
+        if (!each.is_null(1)) seen.rows.push_back(row_in(each));
+    }
+    return seen;
+}
+
+}  // namespace
+
+job_schedule_look sql_job_schedule_store::due(
+    connection& on, std::string_view queue, const job_schedule_place& behind
+) {
+    const parameters values{
+        std::string{queue}, rows_max, value_of_instant(behind.next), behind.name};
+    return look_in(read(on, "due", values));
+}
+
+std::optional<microseconds> sql_job_schedule_store::next_in(
+    connection& on, std::string_view queue, schedule::instant behind
+) {
+    const result found = read(on, "next_in", {std::string{queue}, value_of_instant(behind)});
+    if (found.rows.empty()) return std::nullopt;
+    return duration_of(found.rows[0], 0);
+}
+
+bool sql_job_schedule_store::advance(connection& in, const job_schedule_row& to) {
+    if (const statement* const lock = texts_.find("lock_unlocked")) {
+        if (how_->inside(in, *lock, {to.what.name, to.version}).rows.empty()) return false;
+    }
+    const parameters values{
+        to.what.name,
+        to.version,
+        value_of_instant(to.next),
+        to.last ? value_of_instant(*to.last) : value{}};
+    return inside(in, "advance", values).affected_rows == 1;
+}
+
+void sql_job_schedule_store::note_job(connection& in, std::string_view name, job_id id) {
+    inside(in, "note_job", {std::string{name}, id});
+}
+
+job_schedule_look sql_job_schedule_store::find(connection& on, std::string_view name) {
+    return look_in(read(on, "find", {std::string{name}}));
+}
+
+job_schedule_look sql_job_schedule_store::list(connection& on, std::string_view after) {
+    return look_in(read(on, "list", {std::string{after}, rows_max}));
+}
+
+bool sql_job_schedule_store::put(connection& on, const job_schedule_row& row) {
+    if (row.version != 0) return has_found(write(on, "change", values_of(row)));
+    try {
+        return has_found(write(on, "insert", values_of(row)));
+    } catch (const error& failure) {
+        if (failure.code() != errc::constraint) throw;
+        return false;
+    }
+}
+
+bool sql_job_schedule_store::remove(connection& on, std::string_view name) {
+    return has_found(write(on, "remove", {std::string{name}}));
+}
+
+}  // namespace leasehold

@@ -1,0 +1,224 @@
+#include "jobs/sql_job_store.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "leasehold/error.hpp"
+#include "sql/row_columns.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+std::string taken_message(std::string_view queue, const new_job& what) {
+    return "a job with the unique key '" + what.unique_key + "' is in queue '" +
+           std::string{queue} + "' already: nothing was enqueued";
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------- enqueuing
+
+std::vector<enqueued_job> sql_job_store::enqueue(
+    connection& on, std::string_view queue, const std::vector<new_job>& what
+) {
+    std::vector<enqueued_job> made;
+    made.reserve(what.size());
+    for (std::size_t first = 0; first < what.size();) {
+        // Two jobs of one key in a statement would conflict with a row that does not exist yet.
+        std::set<std::string_view> keys;
+        std::size_t end = first;
+        while (end < what.size() &&
+               (what[end].unique_key.empty() || keys.insert(what[end].unique_key).second)) {
+            ++end;
+        }
+        const std::span part{what.data() + first, end - first};
+        const auto ids = insert(on, queue, part);
+        for (std::size_t at = 0; at < part.size(); ++at) {
+            if (ids[at]) {
+                made.push_back({*ids[at], true});
+                continue;
+            }
+            enqueued_job one{0, false};
+            // If the job that had the key has ended, a look finds no job: then this inserts again.
+            constexpr int looks_max = 10;
+            for (int look = 0; one.id == 0; ++look) {
+                if (look == looks_max) {
+                    throw error(errc::transient, taken_message(queue, part[at]) + "; repeat it");
+                }
+                if (const auto other = settle_conflict(on, queue, part[at])) {
+                    one = *other;
+                } else if (const auto again = insert(on, queue, part.subspan(at, 1)).front()) {
+                    one = {*again, true};
+                }
+            }
+            made.push_back(one);
+        }
+        first = end;
+    }
+    return made;
+}
+
+// The job that has the unique key; nullopt if no job has it any more, or its run has ended.
+std::optional<enqueued_job> sql_job_store::settle_conflict(
+    connection& on, std::string_view queue, const new_job& what
+) {
+    const std::string name{queue};
+    bool is_replaced = false;
+    if (what.conflict == on_conflict::replace) {
+        parameters values = joined(
+            {name,
+             what.unique_key,
+             what.kind,
+             what.payload,
+             what.priority,
+             run_at_of(what),
+             value_of(microseconds{what.delay})},
+            values_of_like(what)
+        );
+        values.emplace_back(static_cast<int>(what.unique));
+        is_replaced = replace(on, values);
+    }
+    auto found = find_unique(on, name, what.unique_key);
+    if (found && what.conflict == on_conflict::fail) {
+        throw error(errc::constraint, taken_message(queue, what));
+    }
+    if (found && is_replaced) {
+        found->is_running = false;  // it started since, with the new values
+    } else if (found && what.conflict == on_conflict::replace && !found->is_running) {
+        return std::nullopt;
+    }
+    return found;
+}
+
+std::optional<enqueued_job> sql_job_store::find_unique(
+    connection& on, const std::string& queue, const std::string& unique_key
+) {
+    const result found = inside(on, "find_unique", {queue, unique_key});
+    if (found.rows.empty()) return std::nullopt;
+    return not_new_in(found.rows.front());
+}
+
+std::int64_t sql_job_store::run_at_of(const new_job& what) {
+    if (!what.run_at) return -1;
+    return std::max(std::int64_t{0}, what.run_at->time_since_epoch().count());
+}
+
+bool sql_job_store::are_plain(std::span<const new_job> what) {
+    const new_job& first = what.front();
+    return std::ranges::all_of(what, [&](const new_job& each) {
+        return each.unique_key.empty() && each.ordering_key.empty() && !each.run_at &&
+               each.delay.count() == 0 && each.unique == unique_until::ended &&
+               each.retry.attempts_max == first.retry.attempts_max &&
+               each.retry.delay == first.retry.delay &&
+               each.retry.delay_max == first.retry.delay_max &&
+               each.time_limit == first.time_limit && each.rescues_max == first.rescues_max;
+    });
+}
+
+parameters sql_job_store::values_of_like(const new_job& each) {
+    return {
+        each.retry.attempts_max,
+        each.rescues_max,
+        value_of(microseconds{each.retry.delay}),
+        value_of(microseconds{each.retry.delay_max}),
+        each.time_limit ? value_of(microseconds{*each.time_limit}) : value{-1}};
+}
+
+// ------------------------------------------------------------------------------ a worker's own
+
+claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
+    claimed_job job;
+    job.id = from.integer(first);
+    job.token = {from.integer(first + 1)};
+    job.kind = from.bytes(first + 2);
+    job.payload = from.bytes(first + 3);
+    job.attempts = static_cast<int>(from.integer(first + 4));
+    job.rescues = static_cast<int>(from.integer(first + 5));
+    job.ordering_key = text_or_empty(from, first + 6);
+    job.retry.attempts_max = static_cast<int>(number_or(from, first + 7, job.retry.attempts_max));
+    const auto milliseconds_in = [&](std::size_t column, milliseconds otherwise) {
+        return duration_cast<milliseconds>(microseconds{
+            number_or(from, column, microseconds{otherwise}.count())});
+    };
+    job.retry.delay = milliseconds_in(first + 8, job.retry.delay);
+    job.retry.delay_max = milliseconds_in(first + 9, job.retry.delay_max);
+    job.time_limit = duration_or_nothing(from, first + 10);
+    return job;
+}
+
+std::int64_t sql_job_store::kept_for(microseconds retention) {
+    return retention > microseconds{0} ? retention.count() : -1;
+}
+
+std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& kept) {
+    switch (end.step) {
+        case job_step::complete:
+            return kept_for(end.words.empty() ? kept.completed : kept.with_result);
+        case job_step::cancel:
+            return kept_for(kept.cancelled);
+        default:
+            return kept_for(kept.discarded);
+    }
+}
+
+bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
+    return end.step == job_step::complete && kept_after(end, kept) < 0;
+}
+
+std::set<job_id> sql_job_store::ids_in(std::string_view list) {
+    std::set<job_id> ids;
+    job_id each = 0;
+    for (std::size_t at = 0; at < list.size();) {
+        const auto [end, failure] =
+            std::from_chars(list.data() + at, list.data() + list.size(), each);
+        if (failure == std::errc{}) ids.insert(each);
+        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
+    }
+    return ids;
+}
+
+sql_job_store::ended_jobs sql_job_store::completed_in(std::string_view list) {
+    ended_jobs done;
+    for (const job_id each : ids_in(list)) done.emplace(each, job_state::completed);
+    return done;
+}
+
+job_store::end_states sql_job_store::states_of(
+    const ended_jobs& done, const std::vector<job_end>& ends
+) {
+    end_states all(ends.size());
+    for (std::size_t at = 0; at < ends.size(); ++at) {
+        const auto found = done.find(ends[at].id);
+        if (found != done.end()) all[at] = found->second;
+    }
+    return all;
+}
+
+std::vector<claimed_job> sql_job_store::find_claims(
+    connection& on, std::string_view queue, const session_id& whose
+) {
+    std::vector<claimed_job> found;
+    const parameters values{std::string{queue}, value_of(whose)};
+    for (const row& each : read(on, "find_claims", values).rows) {
+        found.push_back(claimed_in(each, 1));
+    }
+    return found;
+}
+
+bool sql_job_store::note_progress(
+    connection& on,
+    const session_id& whose,
+    job_id id,
+    fencing_token token,
+    const std::string& words
+) {
+    const parameters values{value_of(whose), id, token.number, words};
+    return write(on, "note_progress", values).affected_rows == 1;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,148 @@
+// The upkeep of queues, and managing jobs, on SQLite. The statements: job_queue.sql, job.sql.
+#include "jobs/sql_job_queue_store.hpp"
+
+#include <algorithm>
+
+#include "jobs/sqlite/job_ends.hpp"
+#include "sql/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+class sqlite_job_queue_store final : public sql_job_queue_store {
+public:
+    explicit sqlite_job_queue_store(shared_dialect how)
+        : sql_job_queue_store(how), sqlite_(std::move(how)), jobs_(sqlite_->of("job")) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        std::vector<queue_look> all;
+        all.reserve(queues.size());
+        for (const std::string& each : queues) {
+            all.push_back(look_in(read(on, "look", {each}).rows.at(0), 0));
+        }
+        return all;
+    }
+
+    // In the order of ids, so that each job is judged by the new states of earlier jobs.
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        writing write{*sqlite_, texts_, on};
+        const parameters which{std::string{queue}, jobs_max};
+        if (write("due", which).rows.empty()) return 0;
+        write.begin();
+        std::vector<job_id> due;
+        for (const row& each : write("due", which).rows) due.push_back(each.integer(0));
+        std::ranges::sort(due);
+        for (const job_id each : due) write("promote", {std::string{queue}, each});
+        if (!due.empty()) write.commit();
+        return std::ssize(due);
+    }
+
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        writing write{*sqlite_, texts_, on};
+        const parameters which{std::string{queue}, jobs_max};
+        if (write("lost", which).rows.empty() && write("never_due", {which[0]}).rows.empty()) {
+            return {};
+        }
+        write.begin();
+        const writing write_job{*sqlite_, jobs_, on};
+        rescue_result counts;
+        for (const row& each : write("never_due", {which[0]}).rows) {
+            set_aside(write_job, each.integer(0), "its due time is no number: " + each.bytes(1));
+            free_next(write_job, {which[0], each.at(2)});
+            ++counts.quarantined;
+        }
+        const auto lost = write("lost", which).rows;
+        for (const row& each : lost) {
+            const job_id id = each.integer(0);
+            const bool is_cancelled = each.integer(2) != 0, was_last = each.integer(3) != 0;
+            if (!is_cancelled && !was_last) {
+                write("rescue", {id});
+                ++counts.rescued;
+                continue;
+            }
+            const auto rescues = write("count_rescue", {id}).rows.at(0).integer(0);
+            if (is_cancelled) {
+                end_job(write_job, id, job_state::cancelled, kept_for(kept.cancelled));
+            } else {
+                const std::string words =
+                    "quarantined: its workers died " + std::to_string(rescues) + " times";
+                end_job(write_job, id, job_state::discarded, kept_for(kept.discarded), {words, {}});
+                ++counts.quarantined;
+            }
+            free_next(write_job, {which[0], each.at(1)});
+        }
+        if (!lost.empty() || counts.quarantined > 0) write.commit();
+        return counts;
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+        override {
+        const parameters where{std::string{queue}, keys_max, place.key};
+        place = {};
+        std::vector<job_id> ids;
+        for (const row& each : read(on, "look_at_keys", where).rows) {
+            if (each.is_null(0)) {
+                place.key = each.bytes(1);
+            } else {
+                ids.push_back(each.integer(0));
+            }
+        }
+        if (ids.empty()) return 0;
+        std::int64_t freed = 0;
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        for (const job_id each : ids) {
+            freed += write("unblock", {std::string{queue}, each}).affected_rows;
+        }
+        if (freed > 0) write.commit();
+        return freed;
+    }
+
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+        if (read(on, "find_over").rows.empty()) return 0;
+        return sql_job_queue_store::prune(on, rows_max, kept_back);
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        writing write{*sqlite_, texts_, on};
+        const auto find = [&] { return write("find_job", {id}).rows; };
+        const auto nothing_to_do = [](const std::vector<row>& found) {
+            if (found.empty()) return std::optional{cancel_outcome::not_found};
+            const auto state = state_in(found[0]);
+            if (state >= job_state::completed) return std::optional{cancel_outcome::ended};
+            const bool is_asked = state == job_state::running && found[0].integer(3) != 0;
+            return is_asked ? std::optional{cancel_outcome::requested} : std::nullopt;
+        };
+        if (const auto outcome = nothing_to_do(find())) return *outcome;
+        write.begin();
+        const auto found = find();
+        if (const auto outcome = nothing_to_do(found)) return *outcome;
+        const row& job = found[0];
+        if (state_in(job) == job_state::running) {
+            write("ask_to_cancel", {id});
+            write.commit();
+            return cancel_outcome::requested;
+        }
+        const writing write_job{*sqlite_, jobs_, on};
+        end_job(write_job, id, job_state::cancelled, kept_for(kept));
+        if (state_in(job) != job_state::blocked) free_next(write_job, {job.at(0), job.at(1)});
+        write.commit();
+        return cancel_outcome::cancelled;
+    }
+
+private:
+    static job_state state_in(const row& found) { return static_cast<job_state>(found.integer(2)); }
+
+    const shared_dialect sqlite_;
+    const statements& jobs_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how) {
+    return std::make_unique<sqlite_job_queue_store>(std::move(how));
+}
+
+}  // namespace leasehold::sqlite_dialect

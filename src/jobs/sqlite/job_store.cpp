@@ -1,0 +1,464 @@
+// Enqueues, claims and ends jobs on SQLite. The statements: job.sql.
+#include "jobs/sql_job_store.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "jobs/sqlite/job_ends.hpp"
+#include "jobs/sqlite/row_list.hpp"
+#include "leasehold/error.hpp"
+#include "sql/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+// The ordering keys of running jobs of a queue; reads them when a job with a key is first found.
+class running_keys {
+public:
+    running_keys(const writing& write, std::string queue)
+        : write_(write), queue_(std::move(queue)) {}
+
+    // True if job `id` may start, when at most this many jobs of its key may run at a time.
+    bool may_start(job_id id, const std::string& key, std::int64_t per_key) {
+        if (!is_known_) {
+            for (const row& each : write_("running_keys", {queue_}).rows) {
+                jobs_.emplace(each.bytes(0), each.integer(1));
+            }
+            is_known_ = true;
+        }
+        const auto [first, last] = jobs_.equal_range(key);
+        const auto later =
+            std::count_if(first, last, [&](const auto& each) { return each.second > id; });
+        const std::int64_t before = write_("count_before", {queue_, id}).rows.at(0).integer(0);
+        return before + later < per_key;
+    }
+    void add(job_id id, const std::string& key) { jobs_.emplace(key, id); }
+
+private:
+    const writing& write_;
+    const std::string queue_;
+    std::multimap<std::string, job_id> jobs_;
+    bool is_known_ = false;
+};
+
+class sqlite_job_store final : public sql_job_store {
+public:
+    explicit sqlite_job_store(shared_dialect how)
+        : sql_job_store(how),
+          sqlite_(std::move(how)),
+          inserts_(texts_.source("insert_plain"), 6, 3),
+          takes_(texts_.source("take_many"), 2, 1),
+          completes_(texts_.source("complete_many"), 1, 2) {}
+
+    // Enqueues the list, and settles unique keys that are taken, in one transaction. Enqueuing
+    // needs no session, so that rows of sessions may be of any boot.
+    std::vector<enqueued_job> enqueue(
+        connection& on, std::string_view queue, const std::vector<new_job>& what
+    ) override {
+        write_transaction writing{on};
+        auto made = sql_job_store::enqueue(on, queue, what);
+        const bool has_changed = std::ranges::any_of(made, &enqueued_job::is_new) ||
+                                 std::ranges::any_of(what, [](const new_job& each) {
+                                     return each.conflict == on_conflict::replace;
+                                 });
+        if (has_changed) writing.commit();
+        return made;
+    }
+
+    // Reads first, without the write lock: a claim that finds nothing writes and waits for nothing.
+    claim_result claim(connection& on, const claim_request& wanted) override {
+        writing write{*sqlite_, texts_, on};
+        for (;;) {
+            claim_result got;
+            if (room_in(write, wanted, got).jobs == 0) return got;
+            write.begin();
+            const found_jobs found = claim_within(write, wanted, got);
+            if (found.has_changed()) write.commit();
+            // Jobs that were held back are blocked now: the next look passes over them.
+            if (!got.jobs.empty() || !found.may_be_more) return got;
+        }
+    }
+
+    end_states finish(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) override {
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        auto done = finish_within(write, whose, ends, kept);
+        if (have_changed(done)) write.commit();
+        return done;
+    }
+
+    finished_and_claimed finish_and_claim(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        const claim_request& wanted
+    ) override {
+        if (ends.empty()) return {{}, claim(on, wanted)};
+        finished_and_claimed both;
+        found_jobs found;
+        {
+            writing write{*sqlite_, texts_, on};
+            write.begin();
+            both.finished = finish_within(write, whose, ends, kept);
+            found = claim_within(write, wanted, both.claimed);
+            if (have_changed(both.finished) || found.has_changed()) write.commit();
+        }
+        if (both.claimed.jobs.empty() && found.may_be_more) both.claimed = claim(on, wanted);
+        return both;
+    }
+
+    std::vector<claim_standing> standings(
+        connection& on, const session_id& whose, const std::vector<job_claim>& held
+    ) override {
+        std::vector<claim_standing> all(held.size(), claim_standing::gone);
+        ask(
+            on,
+            "standings",
+            held.size(),
+            [&](std::size_t at) {
+                return parameters{held[at].id, held[at].token.number, value_of(whose)};
+            },
+            [&](std::size_t at, const row& each) {
+                all[at] =
+                    each.integer(1) != 0 ? claim_standing::cancel_requested : claim_standing::held;
+            }
+        );
+        return all;
+    }
+
+protected:
+    std::vector<std::optional<job_id>> insert(
+        connection& on, std::string_view queue, std::span<const new_job> what
+    ) override {
+        std::vector<std::optional<job_id>> ids;
+        ids.reserve(what.size());
+        if (are_plain(what)) insert_many(on, queue, what, ids);
+        for (const new_job& each : what.subspan(ids.size())) {
+            const auto limit = each.time_limit;
+            const parameters values{
+                std::string{queue},
+                each.kind,
+                each.payload,
+                each.priority,
+                run_at_of(each),
+                value_of(std::chrono::microseconds{each.delay}),
+                each.unique_key,
+                static_cast<int>(each.unique),
+                each.ordering_key,
+                each.retry.attempts_max,
+                value_of(std::chrono::microseconds{each.retry.delay}),
+                value_of(std::chrono::microseconds{each.retry.delay_max}),
+                limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
+                each.rescues_max};
+            const result made = inside(on, "insert", values);
+            ids.push_back(
+                made.rows.empty() ? std::nullopt : std::optional{made.rows[0].integer(0)}
+            );
+        }
+        return ids;
+    }
+
+private:
+    // Inserts as many jobs as fill texts with many rows.
+    void insert_many(
+        connection& on,
+        std::string_view queue,
+        std::span<const new_job> what,
+        std::vector<std::optional<job_id>>& ids
+    ) const {
+        const parameters before = joined({std::string{queue}}, values_of_like(what.front()));
+        while (ids.size() < what.size()) {
+            const auto part = inserts_.first_full(what.size() - ids.size());
+            if (!part.text) return;
+            parameters values = before;
+            values.reserve(before.size() + part.rows * 3);
+            for (const new_job& each : what.subspan(ids.size(), part.rows)) {
+                values.emplace_back(each.kind);
+                values.emplace_back(each.payload);
+                values.emplace_back(each.priority);
+            }
+            const auto first = static_cast<std::ptrdiff_t>(ids.size());
+            for (const row& each : how_->inside(on, *part.text, values).rows) {
+                ids.emplace_back(each.integer(0));
+            }
+            // The ids grow with the places of the list, in whatever order they are answered.
+            std::ranges::sort(ids.begin() + first, ids.end());
+        }
+    }
+
+    struct claim_room {
+        std::int64_t jobs = 0;
+        std::int64_t per_key = 1;
+        bool is_paid_for = false;
+    };
+    struct found_jobs {
+        std::size_t claimed = 0;
+        std::size_t held_back = 0;
+        bool may_be_more = false;
+        bool has_changed() const { return claimed + held_back > 0; }
+    };
+
+    // The available jobs, in the order of priority and id.
+    static std::vector<row> available(
+        const writing& write, const claim_request& wanted, std::int64_t jobs_max
+    ) {
+        if (wanted.kinds.empty()) return write("available", {wanted.queue, jobs_max}).rows;
+        std::vector<row> all;
+        for (const std::string& each : wanted.kinds) {
+            auto some = write("available_of_kind", {wanted.queue, jobs_max, each}).rows;
+            std::ranges::move(some, std::back_inserter(all));
+        }
+        std::ranges::sort(all, {}, [](const row& each) {
+            return std::pair{each.integer(2), each.integer(0)};
+        });
+        if (std::ssize(all) > jobs_max) all.resize(static_cast<std::size_t>(jobs_max));
+        return all;
+    }
+
+    static claim_room room_in(
+        const writing& write, const claim_request& wanted, claim_result& got
+    ) {
+        const parameters values{wanted.queue, value_of(wanted.session), wanted.jobs_max};
+        const result found = write("room", values);
+        const row& how = found.rows.at(0);
+        got.session_has_ended = how.integer(0) == 0;
+        const bool has_any = !got.session_has_ended && !available(write, wanted, 1).empty();
+        return {has_any ? how.integer(1) : 0, how.integer(2), how.integer(3) != 0};
+    }
+
+    // Claims under the write lock. Each job that it looks at is claimed or held back, so that the
+    // next look finds other jobs.
+    found_jobs claim_within(const writing& write, const claim_request& wanted, claim_result& got)
+        const {
+        const claim_room room = room_in(write, wanted, got);
+        const std::int64_t looks_max = std::int64_t{wanted.jobs_max} * 4 + 100;
+        running_keys running{write, wanted.queue};
+        found_jobs found;
+        std::int64_t left = room.jobs;
+        for (std::int64_t looked = 0; left > 0;) {
+            const std::int64_t asked = std::min(left, looks_max - looked);
+            found.may_be_more = asked == 0;
+            if (found.may_be_more) break;
+            const std::vector<row> seen = available(write, wanted, asked);
+            const bool has_keys =
+                std::ranges::any_of(seen, [](const row& each) { return !each.is_null(1); });
+            const std::size_t before = got.jobs.size();
+            found.held_back += has_keys
+                                   ? take_in_turn(write, wanted, room.per_key, seen, running, got)
+                                   : take_all(write, wanted, seen, got);
+            left -= static_cast<std::int64_t>(got.jobs.size() - before);
+            if (std::ssize(seen) < asked) break;
+            looked += asked;
+        }
+        found.claimed = got.jobs.size();
+        if (room.is_paid_for && found.claimed > 0) write("pay", {wanted.queue, found.claimed});
+        return found;
+    }
+
+    // Takes jobs one by one, since a job that starts may hold back the next of its key. Returns the
+    // number of jobs held back.
+    static std::size_t take_in_turn(
+        const writing& write,
+        const claim_request& wanted,
+        std::int64_t per_key,
+        const std::vector<row>& seen,
+        running_keys& running,
+        claim_result& got
+    ) {
+        std::size_t held_back = 0;
+        for (const row& each : seen) {
+            const job_id id = each.integer(0);
+            if (!each.is_null(1)) {
+                if (!running.may_start(id, each.bytes(1), per_key)) {
+                    write("hold_back", {id});
+                    ++held_back;
+                    continue;
+                }
+                running.add(id, each.bytes(1));
+            }
+            held_back += take_one(write, wanted, id, got);
+        }
+        return held_back;
+    }
+
+    // Sets a job aside that cannot be read, so that it does not keep other jobs waiting.
+    static std::optional<claimed_job> readable(
+        const writing& write, const claim_request& wanted, const row& taken
+    ) {
+        try {
+            return claimed_in(taken, 0);
+        } catch (const error& failure) {
+            set_aside(write, taken.integer(0), failure.what());
+            free_next(write, {wanted.queue, taken.at(6)});
+            return std::nullopt;
+        }
+    }
+
+    // Returns the number of jobs set aside.
+    static std::size_t take_one(
+        const writing& write, const claim_request& wanted, job_id id, claim_result& got
+    ) {
+        const result taken = write("take", {value_of(wanted.session), wanted.node_info, id});
+        auto one = readable(write, wanted, taken.rows.at(0));
+        if (!one) return 1;
+        got.jobs.push_back(std::move(*one));
+        return 0;
+    }
+
+    // Takes jobs in the order in which they were seen. Returns the number of jobs set aside.
+    std::size_t take_all(
+        const writing& write,
+        const claim_request& wanted,
+        const std::vector<row>& seen,
+        claim_result& got
+    ) const {
+        std::size_t aside = 0;
+        for (std::size_t first = 0; first < seen.size();) {
+            const auto part = takes_.first_padded(seen.size() - first);
+            if (!part.text) {
+                aside += take_one(write, wanted, seen[first++].integer(0), got);
+                continue;
+            }
+            parameters values{value_of(wanted.session), wanted.node_info};
+            std::map<job_id, std::size_t> places;
+            for (std::size_t at = 0; at < part.places; ++at) {
+                const std::size_t own = std::min(at, part.rows - 1);
+                const job_id id = seen[first + own].integer(0);
+                places[id] = own;
+                values.emplace_back(id);
+            }
+            std::vector<std::optional<claimed_job>> jobs(part.rows);
+            const result taken = write(*part.text, values);
+            if (taken.rows.size() != part.rows) {
+                throw error(errc::database_error, "a job that was available could not be taken");
+            }
+            for (const row& each : taken.rows) {
+                jobs[places.at(each.integer(0))] = readable(write, wanted, each);
+            }
+            for (auto& each : jobs) {
+                if (each) got.jobs.push_back(std::move(*each));
+                aside += each ? 0 : 1;
+            }
+            first += part.rows;
+        }
+        return aside;
+    }
+
+    static bool have_changed(const end_states& done) {
+        return std::ranges::any_of(done, [](const auto& each) { return each.has_value(); });
+    }
+
+    end_states finish_within(
+        const writing& write,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) const {
+        end_states done(ends.size());
+        std::vector<std::size_t> plain;
+        for (std::size_t at = 0; at < ends.size(); ++at) {
+            if (leaves_nothing(ends[at], kept)) {
+                plain.push_back(at);
+                continue;
+            }
+            const parameters which{value_of(whose), ends[at].id, ends[at].token.number};
+            const result found = write("find_running", which);
+            if (found.rows.empty()) continue;
+            const row& job = found.rows[0];
+            done[at] = state_after(ends[at], job.integer(2) != 0, job.integer(3) != 0);
+            if (step(write, ends[at], kept, *done[at])) free_next(write, {job.at(0), job.at(1)});
+        }
+        complete(write, whose, ends, plain, done);
+        return done;
+    }
+
+    // Completes the ends at these positions.
+    void complete(
+        const writing& write,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        std::span<const std::size_t> which,
+        end_states& done
+    ) const {
+        while (!which.empty()) {
+            auto part = completes_.first_padded(which.size());
+            if (!part.text) part.rows = part.places = 1;
+            parameters values{value_of(whose)};
+            std::map<std::pair<job_id, std::int64_t>, std::size_t> places;
+            for (std::size_t at = 0; at < part.places; ++at) {
+                const std::size_t own = which[std::min(at, part.rows - 1)];
+                values.emplace_back(ends[own].id);
+                values.emplace_back(ends[own].token.number);
+                places[{ends[own].id, ends[own].token.number}] = own;
+            }
+            const result found = part.text ? write(*part.text, values) : write("complete", values);
+            for (const row& each : found.rows) {
+                done[places.at({each.integer(2), each.integer(3)})] = job_state::completed;
+                free_next(write, {each.at(0), each.at(1)});
+            }
+            which = which.subspan(part.rows);
+        }
+    }
+
+    // Carries out the end of a running job. True if it no longer holds back later jobs of its key.
+    static bool step(
+        const writing& write, const job_end& end, const job_retention& kept, job_state to
+    ) {
+        const bool is_ended = to >= job_state::completed;
+        if (!is_ended) {
+            const value error = end.step == job_step::fail ? value{end.words} : value{};
+            write("put_back", {end.id, static_cast<int>(to), value_of(end.delay), error});
+            return to == job_state::scheduled;
+        }
+        const bool is_completed = end.step == job_step::complete;
+        const bool has_error = end.step == job_step::fail || end.step == job_step::discard ||
+                               end.step == job_step::cancel;
+        const auto how_long =
+            to == job_state::cancelled ? kept_for(kept.cancelled) : kept_after(end, kept);
+        end_job(
+            write,
+            end.id,
+            to,
+            how_long,
+            {has_error ? text_or_null(end.words) : value{},
+             is_completed ? text_or_null(end.words) : value{}}
+        );
+        return true;
+    }
+
+    // A job with a request to cancel it ends as cancelled, unless it has completed.
+    static job_state state_after(const job_end& end, bool is_cancel_requested, bool was_last) {
+        if (end.step == job_step::complete) return job_state::completed;
+        if (end.step == job_step::cancel || is_cancel_requested) return job_state::cancelled;
+        switch (end.step) {
+            case job_step::discard:
+                return job_state::discarded;
+            case job_step::fail:
+                return was_last ? job_state::discarded : job_state::retryable;
+            case job_step::snooze:
+                return end.delay > std::chrono::microseconds{0} ? job_state::scheduled
+                                                                : job_state::available;
+            default:
+                return job_state::available;
+        }
+    }
+
+    const shared_dialect sqlite_;
+    const row_list inserts_, takes_, completes_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_store> make_job_store(shared_dialect how) {
+    return std::make_unique<sqlite_job_store>(std::move(how));
+}
+
+}  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,498 @@
+#include "leasehold/worker.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "core/process.hpp"
+#include "core/thread_mutex.hpp"
+#include "database/database.hpp"
+#include "jobs/courier.hpp"
+#include "jobs/crew.hpp"
+#include "jobs/ear.hpp"
+#include "jobs/job_check.hpp"
+#include "leasehold/error.hpp"
+#include "locks/keep_asking.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------- the worker
+
+class worker::implementation {
+public:
+    implementation(session& within, worker_settings settings) : settings_(std::move(settings)) {
+        require_valid(settings_);
+        begin_under(within);
+    }
+    implementation(database of, worker_settings settings, session_settings timing)
+        : settings_(std::move(settings)),
+          database_(std::move(of)),
+          timing_(completed(std::move(timing))) {
+        require_valid(settings_);
+    }
+
+    void handle(std::string kind, job_handler with) {
+        require_kind(kind);
+        if (!with) throw error(errc::invalid_argument, "a handler must be something to call");
+        if (!by_kind_.try_emplace(kind, std::move(with)).second) {
+            throw error(errc::invalid_argument, "the kind '" + kind + "' has a handler already");
+        }
+    }
+    void handle_all(job_handler with) {
+        if (!with || for_all_) {
+            throw error(errc::invalid_argument, "there is one handler for all kinds");
+        }
+        for_all_ = std::move(with);
+    }
+
+    worker_report run(const std::stop_token& stop);
+    worker_report so_far() const {
+        const thread_guard guard{mutex_};
+        return report_;
+    }
+
+private:
+    // The state and the steps of one run().
+    class shift;
+
+    void begin_under(const session& within) {
+        session_ = within.inner();
+        courier_ = std::make_shared<courier>(session_, settings_);
+    }
+    void work_under_one(const std::stop_token& stop);
+    void work_under_several(const std::stop_token& stop);
+    bool may_return(const error& failure) const;
+
+    const worker_settings settings_;
+    // Set if the worker opens its sessions itself.
+    const std::optional<leasehold::database> database_{};
+    const session_settings timing_{};
+    std::shared_ptr<session::implementation> session_;
+    crew::handlers by_kind_;
+    job_handler for_all_;
+    // Kept from one run() to the next: claims in doubt, and ends that were not sent.
+    std::shared_ptr<courier> courier_;
+    std::vector<ended_job> unsent_;
+    mutable thread_mutex mutex_;
+    worker_report report_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+class worker::implementation::shift {
+public:
+    shift(implementation& of, const std::stop_token& stop)
+        : of_(of),
+          stop_(stop),
+          over_(of.session_->over()),
+          crew_(std::make_shared<crew>(
+              of.by_kind_, of.for_all_, of.session_->database().settings().observer
+          )),
+          courier_(of.courier_),
+          ear_(of.session_, of.settings_.queues, [this](const std::string& queue) {
+              courier_->note_ring(queue);
+              crew_->wake();
+          }) {
+        courier_->set_kinds(kinds());
+        crew_->put_back(std::exchange(of.unsent_, {}));
+    }
+
+    void work();
+    void say_goodbye();
+    void end() noexcept {
+        ear_.stop();
+        crew_->end();
+    }
+
+private:
+    static constexpr milliseconds needs_known_for{50};
+
+    std::vector<std::string> kinds() const {
+        std::vector<std::string> all;
+        if (of_.for_all_) return all;
+        for (const auto& [kind, with] : of_.by_kind_) all.push_back(kind);
+        return all;
+    }
+    std::size_t room(const crew::tally& now) const {
+        const worker_settings& asked = of_.settings_;
+        const auto most =
+            static_cast<std::size_t>(asked.threads) + static_cast<std::size_t>(asked.prefetch);
+        return now.busy() < most ? most - now.busy() : 0;
+    }
+    // Claims many jobs at once: not before half of those claimed ahead are done.
+    bool may_claim(const crew::tally& now) const {
+        const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
+        return room(now) > 0 && now.waiting <= half && local_clock::now() >= now.rests_until;
+    }
+    std::optional<local_clock::time_point> ends_wait(const crew::tally& now) const;
+    bool is_idle() const {
+        const auto now = crew_->count();
+        return now.busy() + now.ended == 0;
+    }
+    bool step();
+    void exchange(std::size_t wanted, bool claims_next);
+    void take(const std::string& queue, const std::vector<claimed_job>& jobs);
+    void count(const std::vector<ended_job>& ends, const job_store::end_states& states);
+    void look();
+    void look_at_claims();
+    void look_at_running();
+    bool wait_for_end(milliseconds patience);
+    template <class Try>
+    void despite_outages(const std::stop_token& stop, Try&& attempt);
+
+    implementation& of_;
+    const std::stop_token stop_;
+    const std::stop_token over_;
+    const std::shared_ptr<crew> crew_;
+    const std::shared_ptr<courier> courier_;
+    local_clock::time_point next_look_{};
+    int failures_ = 0;
+    bool is_done_ = false;
+    // True if a look has come after the last end. While it is false, an idle worker that drains
+    // looks at once.
+    bool has_looked_ = false;
+    bool was_rung_ = false;  // and no claim since
+    bool was_rung_since_look_ = false;
+    local_clock::time_point looked_at_{};
+    ear ear_;  // last: its thread uses what stands above
+
+    friend class implementation;
+};
+
+// Waits after a failure that may pass, a little longer each time, or until the session ends. If the
+// session has begun, this also waits for a server that takes no changes, such as in a fail-over.
+template <class Try>
+void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
+    try {
+        attempt();
+        failures_ = 0;
+    } catch (const error& failure) {
+        const bool may_return = failure.code() == errc::read_only && of_.session_->has_begun();
+        if (!failure.is_transient() && !may_return) throw;
+        of_.session_->database().tell(
+            {event_kind::warning, "", ++failures_, std::string{"a worker waits: "} + failure.what()}
+        );
+        rest(local_clock::now() + backed_off(failures_, milliseconds{50}, seconds{2}), stop, over_);
+    }
+}
+
+void worker::implementation::shift::count(
+    const std::vector<ended_job>& ends, const job_store::end_states& states
+) {
+    std::vector<event> told;
+    told.reserve(ends.size());
+    {
+        const thread_guard guard{of_.mutex_};
+        worker_report& sum = of_.report_;
+        for (std::size_t at = 0; at < ends.size(); ++at) {
+            told.push_back(count_end(ends[at], states[at], sum));
+        }
+        sum.rescued += courier_->take_rescued();
+    }
+    for (const event& each : told) of_.session_->database().tell(each);
+}
+
+void worker::implementation::shift::take(
+    const std::string& queue, const std::vector<claimed_job>& jobs
+) {
+    std::vector<crew::task> tasks;
+    tasks.reserve(jobs.size());
+    for (const claimed_job& each : jobs) {
+        tasks.push_back(std::make_shared<job::implementation>(each, queue, courier_));
+    }
+    crew_->give(tasks);
+}
+
+void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
+    // After a failure each end is sent by itself, so that a row that somebody has locked stops no
+    // other end.
+    const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
+    const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
+    std::vector<ended_job> ends = crew_->take_ends(most);
+    courier::parcel back;
+    try {
+        back = courier_->exchange(ends, wanted, claims_next);
+    } catch (...) {
+        for (ended_job& each : ends) each.was_sent = true;
+        crew_->put_back(std::move(ends), is_alone);
+        next_look_ = {};
+        throw;
+    }
+    if (!ends.empty()) has_looked_ = false;
+    if (courier_->is_unsettled()) next_look_ = {};
+    if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
+    // The job that was rung for may wait for one of these: a look finds out, but not too often.
+    if (courier_->may_be_unsettled() && was_rung_since_look_) {
+        next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
+    }
+    // The job that was rung for may be due later, or wait needlessly: the look finds out.
+    if (wanted > 0 && was_rung_) {
+        const bool tells_more = courier_->may_have_left_waiting();
+        const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
+        if (is_all) next_look_ = {};
+        was_rung_ = tells_more && !is_all;
+    }
+    count(ends, back.ends);
+    take(back.queue, back.jobs);
+    if (back.was_refused) of_.session_->found_ended();
+}
+
+void worker::implementation::shift::look_at_claims() {
+    for (const auto& [queue, claim] : courier_->look_for_lost_claims([&](const claimed_job& each) {
+             return crew_->knows(each.id, each.token);
+         })) {
+        take(queue, {claim});
+    }
+    const auto held = crew_->running_since(local_clock::now() - of_.settings_.poll_every);
+    if (held.empty()) return;
+    const auto stand = courier_->standings(held);
+    for (std::size_t at = 0; at < held.size(); ++at) {
+        if (stand[at] == claim_standing::cancel_requested) {
+            crew_->ask_to_stop(held[at], job_stop_reason::cancel_requested);
+        } else if (stand[at] == claim_standing::gone) {
+            crew_->ask_to_stop(held[at], job_stop_reason::claim_lost);
+        }
+    }
+}
+
+void worker::implementation::shift::look() {
+    const auto now = local_clock::now();
+    if (now < next_look_) return;
+    was_rung_since_look_ = false;
+    looked_at_ = now;
+    look_at_claims();
+    courier_->announce(ear_);
+    next_look_ = courier_->look(now);
+    has_looked_ = true;
+    is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
+    if (!is_done_) return;
+    auto left = courier_->count_left();
+    const thread_guard guard{of_.mutex_};
+    of_.report_.left = std::move(left);
+}
+
+// The time until which the ends may wait for more ends; nullopt: they do not wait.
+std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
+    const crew::tally& now
+) const {
+    const worker_settings& asked = of_.settings_;
+    const auto half = static_cast<std::size_t>(asked.prefetch) / 2;
+    const bool is_low = now.waiting <= half;
+    if (!asked.batches_ends || is_low || now.ended > half) return std::nullopt;
+    return now.oldest_end + asked.ends_wait_max;
+}
+
+// Returns false when there is nothing to be done any more.
+bool worker::implementation::shift::step() {
+    if (over_.stop_requested()) of_.session_->require_live();
+    if (courier_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
+    const auto now = local_clock::now();
+    const auto limit = crew_->heed_limits(now);
+    const crew::tally seen = crew_->count();
+    const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
+    const bool sends = seen.ended > 0 && (!later || *later <= now);
+    const bool claims = may_claim(seen) && courier_->has_promising_queue();
+    if (claims || sends) {
+        despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0, may_claim(seen)); });
+        if (failures_ == 0) despite_outages(stop_, [&] { look(); });
+        return !is_done_;
+    }
+    if (of_.settings_.drains && is_idle() && !has_looked_) next_look_ = {};
+    auto until = next_look_;
+    if (seen.rests_until > now) until = std::min(until, seen.rests_until);
+    using instant = std::optional<local_clock::time_point>;
+    for (const instant& each : {limit, later}) {
+        if (each) until = std::min(until, *each);
+    }
+    const auto has_news = [&](const crew::tally& then) {
+        const bool may_send = then.ended > 0 && !ends_wait(then);
+        return may_send || courier_->was_rung() ||
+               (may_claim(then) && courier_->has_promising_queue());
+    };
+    if (now < until) crew_->wait(until, has_news, stop_, over_);
+    despite_outages(stop_, [&] { look(); });
+    return !is_done_;
+}
+
+void worker::implementation::shift::work() {
+    crew_->start(of_.settings_.threads);
+    ear_.start();
+    while (!stop_.stop_requested() && step()) {
+    }
+}
+
+// Records ends until nothing runs here any more. Under a session that is over it drops the ends
+// and asks handlers to stop at once.
+bool worker::implementation::shift::wait_for_end(milliseconds patience) {
+    auto until = local_clock::now() + patience;
+    bool is_told = false;
+    while (true) {
+        const bool is_over = over_.stop_requested();
+        if (is_over) {
+            const auto unheard = crew_->take_ends(std::numeric_limits<std::size_t>::max());
+            count(unheard, job_store::end_states(unheard.size()));
+            if (!std::exchange(is_told, true)) {
+                crew_->ask_all_to_stop(job_stop_reason::claim_lost);
+                until = std::min(until, local_clock::now() + of_.settings_.stop_within);
+            }
+        } else if (crew_->count().ended > 0) {
+            despite_outages({}, [&] { exchange(0, false); });
+            if (failures_ == 0 || local_clock::now() < until) continue;
+            return false;
+        }
+        if (crew_->count().running == 0) return true;
+        if (local_clock::now() >= until) return false;
+        const auto limit = crew_->heed_limits(local_clock::now());
+        auto wake = limit ? std::min(*limit, until) : until;
+        if (!is_over) {
+            despite_outages({}, [&] { look_at_running(); });
+            wake = std::min(wake, next_look_);
+        }
+        const auto has_news = [](const crew::tally& now) {
+            return now.ended > 0 || now.running == 0;
+        };
+        crew_->wait(wake, has_news, {}, is_over ? std::stop_token{} : over_);
+    }
+}
+
+// Tells a handler of a cancel or a lost claim while it may still end.
+void worker::implementation::shift::look_at_running() {
+    const auto now = local_clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + jittered(of_.settings_.poll_every);
+    look_at_claims();
+}
+
+void worker::implementation::shift::say_goodbye() {
+    ear_.stop();
+    if (!over_.stop_requested()) despite_outages({}, [&] { courier_->withdraw(ear_); });
+    if (courier_->is_in_doubt() && !over_.stop_requested()) {
+        despite_outages({}, [&] { look_at_claims(); });
+    }
+    crew_->put_back(crew_->take_back());
+    if (!wait_for_end(of_.settings_.drain_for)) {
+        crew_->ask_all_to_stop(
+            over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
+        );
+        wait_for_end(of_.settings_.stop_within);
+    }
+    auto abandoned = crew_->abandon();
+    {
+        const thread_guard guard{of_.mutex_};
+        of_.report_.abandoned += static_cast<std::int64_t>(abandoned.size());
+    }
+    crew_->put_back(std::move(abandoned));
+    wait_for_end(milliseconds{0});
+    of_.unsent_ = crew_->take_ends(std::numeric_limits<std::size_t>::max());
+    if (of_.unsent_.empty() && !courier_->is_in_doubt()) return;
+    const char* const said =
+        of_.unsent_.empty()
+            ? "a worker ends before it is known whether a claim without an answer brings jobs: its "
+              "next run() does them, or others when its session has ended"
+            : "a worker ends while the database does not answer: what it has is given back by its "
+              "next run(), or when its session has ended";
+    of_.session_->database().tell({event_kind::warning, "", std::ssize(of_.unsent_), said});
+}
+
+void worker::implementation::work_under_one(const std::stop_token& stop) {
+    if (!session_->begin_work()) {
+        throw error(
+            errc::invalid_argument,
+            "a worker works under this session already: open a session for each worker"
+        );
+    }
+    shift now{*this, stop};
+    std::exception_ptr failed;
+    try {
+        now.work();
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    try {
+        now.say_goodbye();
+    } catch (...) {
+        if (!failed) failed = std::current_exception();
+    }
+    now.end();
+    session_->end_work();
+    if (failed) std::rethrow_exception(failed);
+}
+
+// True for failures that the worker waits out. Once it has worked, these include faults that
+// somebody has to put right: see the header.
+bool worker::implementation::may_return(const error& failure) const {
+    const bool has_worked = session_ != nullptr;
+    if (failure.is_transient()) return has_worked || !settings_.drains;
+    if (!has_worked) return false;
+    switch (failure.code()) {
+        case errc::session_lost:
+        case errc::connection_failed:
+        case errc::read_only:
+        case errc::schema_missing:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void worker::implementation::work_under_several(const std::stop_token& stop) {
+    for (int failures = 0; !stop.stop_requested();) {
+        try {
+            session mine{*database_, timing_};
+            begin_under(mine);
+            failures = 0;
+            work_under_one(stop);
+            return;
+        } catch (const error& failure) {
+            if (!may_return(failure)) throw;
+            database_->inner()->tell(
+                {event_kind::warning,
+                 "",
+                 ++failures,
+                 std::string{"a worker waits: "} + failure.what()}
+            );
+        }
+        rest(local_clock::now() + backed_off(failures, milliseconds{50}, seconds{2}), stop, {});
+    }
+}
+
+worker_report worker::implementation::run(const std::stop_token& stop) {
+    if (by_kind_.empty() && !for_all_) {
+        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
+    }
+    {
+        const thread_guard guard{mutex_};
+        report_ = {};
+    }
+    database_ ? work_under_several(stop) : work_under_one(stop);
+    return so_far();
+}
+
+worker::worker(session& within, worker_settings settings)
+    : inner_(make_at_home<implementation>(within, std::move(settings))) {}
+worker::worker(database of, worker_settings settings, session_settings timing)
+    : inner_(make_at_home<implementation>(std::move(of), std::move(settings), std::move(timing))) {}
+worker::worker(worker&&) noexcept = default;
+worker& worker::operator=(worker&&) noexcept = default;
+worker::~worker() = default;
+
+void worker::handle(std::string kind, job_handler with) {
+    inner_->handle(std::move(kind), std::move(with));
+}
+void worker::handle_all(job_handler with) {
+    inner_->handle_all(std::move(with));
+}
+worker_report worker::run(std::stop_token stop) {
+    return inner_->run(stop);
+}
+worker_report worker::so_far() const {
+    return inner_->so_far();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,254 @@
+#include "leasehold/leader_election.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
+#include "locks/adopt.hpp"
+#include "locks/hold_store.hpp"
+#include "locks/keep_asking.hpp"
+#include "locks/lease.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr std::size_t metadata_bytes_max = 4000;
+
+void require_valid_metadata(std::string_view metadata) {
+    const bool has_nul = metadata.find('\0') != std::string_view::npos;
+    if (metadata.size() <= metadata_bytes_max && !has_nul && is_utf8(metadata)) return;
+    throw error(
+        errc::invalid_argument, "what is proclaimed must be UTF-8 without NUL, at most 4,000 bytes"
+    );
+}
+
+std::optional<leader_info> look(
+    database::implementation& at, const key& name, const bounds& of_call = {}
+) {
+    const auto seen = at.use(of_call, [&](connection& on, store& stores) {
+        return stores.holds->describe(on, name, false);
+    });
+    if (!seen || !seen->info.is_held) return std::nullopt;
+    return leader_info{
+        .term = seen->info.token,
+        .owner = *seen->info.owner,
+        .node_info = seen->info.node_info,
+        .metadata = seen->metadata,
+        .leading_for = seen->info.held_for,
+        .remaining = seen->info.remaining,
+    };
+}
+
+bool is_same(const std::optional<leader_info>& left, const std::optional<leader_info>& right) {
+    if (!left || !right) return left.has_value() == right.has_value();
+    return left->term == right->term && left->owner == right->owner &&
+           left->metadata == right->metadata;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------- the leadership
+
+class leadership::implementation {
+public:
+    implementation(std::shared_ptr<session::implementation> within, leasehold::lease granted)
+        : session_(std::move(within)), lease_(std::move(granted)) {}
+
+    // The end of the term is told after its beginning, also if the end came before the beginning
+    // was told, or if telling that threw.
+    void begin(const election_settings& settings) {
+        try {
+            if (settings.on_elected) settings.on_elected(lease_.token());
+        } catch (...) {
+            tell_of_the_end(settings);
+            throw;
+        }
+        tell_of_the_end(settings);
+    }
+
+    leasehold::lease& held() noexcept { return lease_; }
+
+    // Saying the same twice is harmless, so a lost answer is simply asked again.
+    void proclaim(std::string_view metadata) {
+        require_valid_metadata(metadata);
+        const std::optional<std::string> said{metadata};
+        constexpr int attempts_max = 3;
+        const bounds of_call = session_->one_request();
+        for (int attempt = 1;; ++attempt) {
+            if (lease_.why_lost() != loss_reason::none) break;
+            try {
+                const bool is_said =
+                    session_->database().use(of_call, [&](connection& on, store& stores) {
+                        return stores.holds->set_metadata(on, lease_.inner()->what(), said);
+                    });
+                if (is_said) return;
+                if (!lease_.verify()) break;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || attempt == attempts_max) throw;
+            }
+        }
+        throw error(
+            errc::lease_lost,
+            "'" + lease_.key().name() + "' is not led by this term " +
+                std::to_string(lease_.token().number) + " any more (" + name_of(lease_.why_lost()) +
+                "): nothing was proclaimed; campaign again"
+        );
+    }
+
+private:
+    // Tells it at once if the term has already ended.
+    void tell_of_the_end(const election_settings& settings) {
+        if (!settings.on_lost) return;
+        telling_.emplace(lease_.lost(), [on_lost = settings.on_lost, told = lease_.inner()] {
+            on_lost(told->what().token, told->reason());
+        });
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    // Declared before the lease, and so destroyed after it: it still tells of the end by the
+    // lease's destructor.
+    std::optional<std::stop_callback<std::function<void()>>> telling_;
+    leasehold::lease lease_;
+};
+
+leadership::leadership(std::unique_ptr<implementation> held) noexcept : held_(std::move(held)) {}
+leadership::leadership(leadership&&) noexcept = default;
+leadership& leadership::operator=(leadership&&) noexcept = default;
+leadership::~leadership() = default;
+
+fencing_token leadership::term() const noexcept {
+    return held_->held().token();
+}
+std::stop_token leadership::lost() const noexcept {
+    return held_->held().lost();
+}
+loss_reason leadership::why_lost() const noexcept {
+    return held_->held().why_lost();
+}
+void leadership::proclaim(std::string_view metadata) {
+    held_->proclaim(metadata);
+}
+release_outcome leadership::resign() {
+    return held_->held().release();
+}
+lease& leadership::lease() noexcept {
+    return held_->held();
+}
+
+// --------------------------------------------------------------------------------- the election
+
+class leader_election::implementation {
+public:
+    implementation(session& within, leasehold::key name, election_settings settings)
+        : session_(within.inner()),
+          settings_(std::move(settings)),
+          office_(
+              within,
+              std::move(name),
+              {.poll_min = settings_.poll_min, .poll_max = settings_.poll_max}
+          ) {}
+
+    mutex& office() noexcept { return office_; }
+    const leasehold::key& key() const noexcept { return office_.key(); }
+
+    std::optional<leadership> take(acquisition got) const {
+        if (!got) return std::nullopt;
+        return begin(*std::move(got));
+    }
+
+    std::optional<leadership> adopt(const detached_lease& what) const {
+        if (what.key != key()) {
+            throw error(
+                errc::invalid_argument,
+                "what was detached is '" + what.key.name() + "', and this is an election for '" +
+                    key().name() + "'"
+            );
+        }
+        auto held = adopt_into(session_, what);
+        if (!held) return std::nullopt;
+        return begin(*std::move(held));
+    }
+
+private:
+    leadership begin(lease held) const {
+        auto elected = std::make_unique<leadership::implementation>(session_, std::move(held));
+        elected->begin(settings_);
+        return leadership{std::move(elected)};
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const election_settings settings_;
+    mutex office_;
+};
+
+leader_election::leader_election(session& within, leasehold::key name, election_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), std::move(settings))) {}
+leader_election::leader_election(leader_election&&) noexcept = default;
+leader_election& leader_election::operator=(leader_election&&) noexcept = default;
+leader_election::~leader_election() = default;
+
+std::optional<leadership> leader_election::try_campaign() {
+    return inner_->take(inner_->office().try_acquire());
+}
+std::optional<leadership> leader_election::campaign(std::stop_token cancel) {
+    return inner_->take(inner_->office().acquire(std::move(cancel)));
+}
+std::optional<leadership> leader_election::campaign_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
+}
+std::optional<leadership> leader_election::adopt(const detached_lease& what) {
+    return inner_->adopt(what);
+}
+const key& leader_election::key() const noexcept {
+    return inner_->key();
+}
+
+// If detach() refuses, the leader stays in office.
+detached_lease detach(leadership&& leading) {
+    detached_lease given_up = detach(std::move(leading.lease()));
+    const leadership spent = std::move(leading);
+    return given_up;
+}
+
+detached_lease detach_for(leadership&& leading, std::chrono::microseconds term) {
+    detached_lease given_up = detach_for(std::move(leading.lease()), term);
+    const leadership spent = std::move(leading);
+    return given_up;
+}
+
+// -------------------------------------------------------------------------------- the followers
+
+std::optional<leader_info> current_leader(const database& db, const key& name) {
+    return look(*db.inner(), name);
+}
+
+leader_watch::leader_watch(database db, key name, leader_watch_settings settings)
+    : database_(std::move(db)), name_(std::move(name)), settings_(settings) {
+    checked_polls(settings_.poll_min, settings_.poll_max);
+}
+
+bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
+    const polling polls{settings_.poll_min, settings_.poll_max};
+    constexpr std::chrono::seconds least{1};
+    const bounds of_call{std::max(deadline, local_clock::now() + least), cancel, {}};
+    return keep_asking({deadline, cancel}, polls, {}, false, [&] {
+        auto seen = look(*database_.inner(), name_, of_call);
+        if (std::exchange(has_looked_, true) && is_same(seen, leader_)) return false;
+        leader_ = std::move(seen);
+        return true;
+    });
+}
+
+bool leader_watch::next(std::stop_token cancel) {
+    return next_until(local_clock::time_point::max(), cancel);
+}
+
+bool leader_watch::next_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return next_until(deadline_in(patience), cancel);
+}
+
+}  // namespace leasehold

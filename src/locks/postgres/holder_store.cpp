@@ -1,0 +1,66 @@
+// Grants one of several holds on PostgreSQL. The statements, and the reasons for their form:
+// holder.sql.
+#include "locks/sql_holder_store.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "locks/sql_hold_rows.hpp"
+#include "sql/postgres/stores.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// The state that a grant counts on. Each grant to somebody else, and each arrival, changes it.
+struct gate_state {
+    std::optional<std::int64_t> fence;  // nullopt if there is no gate yet
+    std::int64_t kind = 0, capacity = 0, arrived = 0;
+    bool operator==(const gate_state&) const = default;
+};
+
+gate_state gate_in(const row& from) {
+    constexpr std::size_t kind = 2, capacity = 3, fence = 4, arrived = 5;
+    if (from.is_null(fence)) return {};
+    return {from.integer(fence), from.integer(kind), from.integer(capacity), from.integer(arrived)};
+}
+
+class postgres_holder_store final : public sql_holder_store {
+public:
+    explicit postgres_holder_store(shared_dialect how) : sql_holder_store(std::move(how)) {}
+
+    holder_result try_acquire(connection& on, const holder_request& wanted) override {
+        const parameters values = values_of_request(wanted);
+        // Nothing refused the request, and yet it was not granted: either another request was
+        // granted, which the next look finds in the gate; or another session has locked the row of
+        // a dead holder, for a proof or to remove it, which may last.
+        constexpr int looks_max = 32;
+        constexpr std::size_t verdict = 1, holder = 6;
+        std::optional<gate_state> seen;
+        for (int look = 1; look <= looks_max; ++look) {
+            const row found = write(on, "try_acquire", values).rows.at(0);
+            holder_result answer = verdict_in(found, verdict);
+            if (!found.is_null(0)) {
+                answer.token = {found.integer(0)};
+                return answer;
+            }
+            if (answer.status == holder_status::granted) {
+                const auto before = std::exchange(seen, gate_in(found));
+                if (before == seen) break;
+                continue;
+            }
+            if (answer.status == holder_status::busy && !found.is_null(holder)) {
+                answer.holder = holder_in(found, holder);
+            }
+            return answer;
+        }
+        return {};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<holder_store> make_holder_store(shared_dialect how) {
+    return std::make_unique<postgres_holder_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

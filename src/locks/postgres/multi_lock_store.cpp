@@ -1,0 +1,157 @@
+// Several keys at once on PostgreSQL. The statements, and the reasons for their form:
+// multi_lock.sql.
+#include "locks/multi_lock_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "locks/sql_hold_rows.hpp"
+#include "sql/postgres/stores.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// "$5::bytea, $6::bytea"
+std::string placeholders(std::size_t count, std::size_t first) {
+    std::string list;
+    for (std::size_t number = 0; number < count; ++number) {
+        list += (number == 0 ? "$" : ", $") + std::to_string(first + number) + "::bytea";
+    }
+    return list;
+}
+
+// "($2::bytea, $3::bigint), ($4::bytea, $5::bigint)"
+std::string keys_with_tokens(std::size_t count, std::size_t first) {
+    std::string list;
+    for (std::size_t number = 0; number < count; ++number) {
+        list += (number == 0 ? "($" : ", ($") + std::to_string(first + 2 * number) + "::bytea, $" +
+                std::to_string(first + 2 * number + 1) + "::bigint)";
+    }
+    return list;
+}
+
+class postgres_multi_lock_store final : public multi_lock_store, private sql_store {
+public:
+    explicit postgres_multi_lock_store(shared_dialect how)
+        : sql_store(std::move(how), "multi_lock") {}
+
+    acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {
+        const std::size_t size = wanted.keys.size();
+        parameters values{
+            value_of(wanted.owner),
+            value_of(wanted.session),
+            wanted.node_info,
+            value_of(wanted.hold_at_most)};
+        for (const key& each : wanted.keys) values.push_back(value_of(each));
+        std::string ask =
+            replaced(texts_.source("try_acquire_all"), "{keys}", numbered_keys(size, 5));
+        ask = replaced(ask, "{list}", placeholders(size, 5));
+        ask = replaced(ask, "{size}", std::to_string(size));
+        // Takeable in our snapshot and yet not granted: another session was faster, and has made
+        // progress, so look again.
+        constexpr int looks_max = 3;
+        for (int look = 1; look <= looks_max; ++look) {
+            const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
+            if (auto answer = verdict(rows, wanted)) return *answer;
+            const bool is_one_unknown = std::any_of(rows.begin(), rows.end(), [](const row& each) {
+                return each.is_null(key_column);
+            });
+            if (is_one_unknown) add_keys(on, wanted.keys);
+        }
+        return {};
+    }
+
+    bool prove_all(connection& inside, const std::vector<hold>& held) override {
+        const std::string ask =
+            replaced(texts_.source("prove_all"), "{keys}", keys_with_tokens(held.size(), 2));
+        return inside.execute(ask, values_of(held)).rows.size() == held.size();
+    }
+
+    release_all_result release_all(connection& on, const std::vector<hold>& held) override {
+        const std::string ask =
+            replaced(texts_.source("release_all"), "{keys}", keys_with_tokens(held.size(), 2));
+        release_all_result done;
+        for (const row& each : on.execute(ask, values_of(held)).rows) {
+            if (each.integer(2) != 0) {
+                ++done.released;
+            } else {
+                done.awaited.push_back(
+                    {key{each.bytes(0)}, held.front().owner, fencing_token{each.integer(1)}}
+                );
+            }
+        }
+        return done;
+    }
+
+private:
+    // Answers nullopt if another look may help.
+    static std::optional<acquire_all_result> verdict(
+        const std::vector<row>& rows, const acquire_all_request& wanted
+    ) {
+        acquire_all_result answer;
+        if (rows.at(0).integer(1) == 0) {
+            answer.status = acquire_all_status::session_ended;
+            return answer;
+        }
+        for (const row& each : rows) {
+            if (!each.is_null(0)) answer.tokens.push_back({each.integer(0)});
+        }
+        if (answer.tokens.size() == wanted.keys.size()) {
+            answer.status = acquire_all_status::granted;
+            return answer;
+        }
+        const row* in_the_way = nullptr;
+        bool is_one_unknown = false;
+        for (const row& each : rows) {
+            if (each.is_null(key_column)) {
+                is_one_unknown = true;
+                continue;
+            }
+            if (each.integer(2) != 1) {
+                answer.status = acquire_all_status::wrong_kind;
+                answer.kind = static_cast<lock_kind>(each.integer(2));
+                answer.misused.emplace(each.bytes(key_column));
+                return answer;
+            }
+            const bool is_free = each.is_null(owner_column);
+            const bool looks_dead = each.integer(3) != 0;
+            // Dead holders are in the way only if their death could not be proved just now.
+            if (is_free || (looks_dead && in_the_way)) continue;
+            if (!in_the_way || in_the_way->integer(3) != 0) in_the_way = &each;
+        }
+        const bool is_dead_at_most = !in_the_way || in_the_way->integer(3) != 0;
+        if (!in_the_way || (is_one_unknown && is_dead_at_most)) return std::nullopt;
+        lock_info holder = hold_in(*in_the_way, key_column);
+        if (holder.is_held) answer.holder = std::move(holder);
+        return answer;
+    }
+
+    void add_keys(connection& on, const std::vector<key>& keys) const {
+        parameters values;
+        for (const key& each : keys) values.push_back(value_of(each));
+        on.execute(
+            replaced(texts_.source("add_keys"), "{keys}", numbered_keys(keys.size(), 1)), values
+        );
+    }
+
+    static parameters values_of(const std::vector<hold>& held) {
+        parameters values{value_of(held.front().owner)};
+        for (const hold& each : held) {
+            values.push_back(value_of(each.key));
+            values.emplace_back(each.token.number);
+        }
+        return values;
+    }
+
+    // The first of the columns of hold_in() in `try_acquire_all`, and the owner among them.
+    static constexpr std::size_t key_column = 4, owner_column = key_column + 3;
+};
+
+}  // namespace
+
+std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how) {
+    return std::make_unique<postgres_multi_lock_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

@@ -1,0 +1,60 @@
+// The transaction that keeps a row locked on PostgreSQL; row_lock.sql finds it out.
+#include "leasehold/error.hpp"
+#include "locks/sql_hold_rows.hpp"
+#include "sql/postgres/stores.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// nullopt if this user lacks the right to lock rows, or this server takes no locks.
+std::optional<bool> is_locked(const sql_dialect& how, connection& on, const parameters& key) {
+    try {
+        const result found = how.write(on, how.of("row_lock")["is_locked"], key);
+        return found.rows.at(0).integer(0) != 0;
+    } catch (const error& failure) {
+        const bool may_not =
+            failure.code() == errc::permission_denied || failure.code() == errc::read_only;
+        if (!may_not) throw;
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<row_lock_info> find_row_lock(
+    const sql_dialect& how, connection& on, const key& name
+) {
+    constexpr std::size_t prepared = 7, is_hidden = 8, waits_for_standby = 9, statement = 10;
+    const statements& texts = how.of("row_lock");
+    const parameters key{value_of(name)};
+    const auto locked = is_locked(how, on, key);
+    if (locked == false) return std::nullopt;
+    const result seen = how.read(on, texts["lockers"], key);
+    if (seen.rows.empty()) {
+        if (!locked) return std::nullopt;
+        row_lock_info unknown;
+        unknown.key = name.name();
+        return unknown;
+    }
+    const row& first = seen.rows[0];
+    row_lock_info found = row_lock_in(first, name.name());
+    if (first.integer(is_hidden) != 0) {
+        found.missing_right = "pg_read_all_stats";
+    } else if (!first.is_null(statement)) {
+        found.statement = first.text(statement);
+    }
+    // Ending the wait would commit the transaction, and a fail-over could undo that.
+    if (first.integer(waits_for_standby) != 0) return found;
+    if (!first.is_null(prepared)) {
+        found.way_to_end =
+            replaced(texts.source("end_prepared"), "{prepared}", first.bytes(prepared));
+    } else if (found.connection != 0) {
+        found.way_to_end = replaced(
+            texts.source("end_connection"), "{connection}", std::to_string(found.connection)
+        );
+    }
+    return found;
+}
+
+}  // namespace leasehold::postgres_dialect

@@ -1,0 +1,230 @@
+#include "leasehold/semaphore.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "locks/acquire.hpp"
+#include "locks/counted.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/lease.hpp"
+
+namespace leasehold {
+
+class semaphore::implementation {
+public:
+    implementation(
+        session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings
+    )
+        : session_(within.inner()),
+          key_(std::move(name)),
+          permits_(permits),
+          follows_key_(settings.follows_key),
+          hold_at_most_(settings.hold_at_most),
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
+        require_possible(permits);
+        if (hold_at_most_) require_valid_term(*hold_at_most_, "hold_at_most");
+    }
+
+    const leasehold::key& key() const noexcept { return key_; }
+    std::int64_t permits() const noexcept { return permits_; }
+
+    acquisition try_acquire(std::int64_t wanted) {
+        return sought(wanted, [](seeker& each) { return each.try_once(); });
+    }
+    acquisition acquire(std::int64_t wanted, const wait_limit& limit) {
+        return sought(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
+    }
+
+    // Each time that neither works, somebody else has changed the key in between.
+    void set_permits(std::int64_t permits) {
+        constexpr int tries_max = 8;
+        require_possible(permits);
+        session_->require_live();
+        for (int tries = 0; tries < tries_max; ++tries) {
+            if (resize(permits) || make_gate(permits)) {
+                permits_ = permits;
+                return;
+            }
+        }
+        throw error(
+            errc::transient,
+            "'" + key_.name() + "' is used in one way and another, and its permits could not be " +
+                "set: set them again"
+        );
+    }
+
+    // Sent again when the answer is lost, since it sets a number and adds nothing. The lease must
+    // not count permits that it may have given up, or a later call would take them back.
+    void keep(lease& held, std::int64_t permits) {
+        const std::shared_ptr<grant> reduced = grant_of(held);
+        if (permits < 1 || permits > reduced->permits()) {
+            throw error(
+                errc::invalid_argument,
+                "the lease of '" + key_.name() + "' has " + std::to_string(reduced->permits()) +
+                    " permits and cannot keep " + std::to_string(permits)
+            );
+        }
+        const session::implementation::under_way sending{*session_};
+        if (!reduced->is_live()) refuse_lost();  // or detached, just before this was under way
+        const bounds of_call = session_->one_request();
+        reduced->permits() = permits;
+        const auto reduce = [&](int) {
+            return session_->database().use(of_call, [&](connection& on, store& stores) {
+                return stores.holders->reduce(on, reduced->what(), hold_mode::shared, permits);
+            });
+        };
+        if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) return;
+        static_cast<void>(held.verify());  // tells the listeners that it is lost
+        refuse_lost();
+    }
+
+    std::int64_t free_permits() const {
+        const auto holders = session_->database().use([&](connection& on, store& stores) {
+            return stores.holders->holders_of(on, key_);
+        });
+        std::int64_t used = 0;
+        for (const lock_info& each : holders) used += each.permits;
+        return std::max(std::int64_t{0}, permits_now(used > 0) - used);
+    }
+
+private:
+    void require_possible(std::int64_t permits) const {
+        if (permits >= 1 && permits <= permits_max) return;
+        throw error(
+            errc::invalid_argument,
+            "the semaphore '" + key_.name() + "' cannot have " + std::to_string(permits) +
+                " permits: give it 1 to " + std::to_string(permits_max)
+        );
+    }
+
+    // A follower remembers what it has seen of the key, also if it throws.
+    template <class Seek>
+    acquisition sought(std::int64_t wanted, Seek seek) {
+        seeker each{session_, wish_for(wanted)};
+        struct memory {
+            implementation& of;
+            const seeker& with;
+            const std::int64_t began_with;
+            ~memory() {
+                const auto seen = with.capacity();
+                if (of.follows_key_ && seen != began_with) of.permits_ = seen;
+            }
+        } const kept{*this, each, each.capacity()};
+        return seek(each);
+    }
+
+    // Sent again when the answer is lost: it sets a number, so that repeating is harmless.
+    bool resize(std::int64_t permits) {
+        const bounds of_call = session_->one_request();
+        const auto send = [&](int) {
+            return session_->database().use(of_call, [&](connection& on, store& stores) {
+                return stores.holders->resize(on, key_, lock_kind::semaphore, permits);
+            });
+        };
+        return repeat(send, [&](const error&) { return !of_call.have_passed(); });
+    }
+
+    // Makes the key a semaphore by acquiring a permit, if there is a free one. False if it is one
+    // already.
+    bool make_gate(std::int64_t permits) {
+        hold_wish wished{key_, lock_kind::semaphore};
+        wished.capacity = permits;
+        wished.follows_key = true;
+        seeker first{session_, std::move(wished)};
+        return first.try_once() && first.capacity() == permits;
+    }
+
+    // If nobody uses the key, and this does not follow it, the next grant sets its number.
+    std::int64_t permits_now(bool is_used) const {
+        if (!follows_key_ && !is_used) return permits_;
+        const auto seen = session_->database().use([&](connection& on, store& stores) {
+            return stores.holders->tally(on, key_);
+        });
+        const bool is_known = seen && seen->kind == lock_kind::semaphore;
+        return is_known ? seen->capacity : permits_.load();
+    }
+
+    [[noreturn]] void refuse_lost() const {
+        throw error(
+            errc::lease_lost,
+            "the lease on '" + key_.name() + "' is not held any more; acquire it again"
+        );
+    }
+
+    std::shared_ptr<grant> grant_of(const lease& held) const {
+        const auto& inner = held.inner();
+        const bool is_ours = inner && inner->belongs_to(*session_) && held.key() == key_ &&
+                             inner->what().kind == lock_kind::semaphore;
+        if (!is_ours) {
+            throw error(
+                errc::invalid_argument,
+                "this lease is not one of the semaphore '" + key_.name() + "' in this session"
+            );
+        }
+        if (inner->reason() != loss_reason::none) refuse_lost();
+        return inner->granted();
+    }
+
+    hold_wish wish_for(std::int64_t wanted) const {
+        hold_wish wished{key_, lock_kind::semaphore};
+        wished.permits = wanted;
+        wished.capacity = permits_;
+        wished.follows_key = follows_key_;
+        wished.hold_at_most = hold_at_most_;
+        const bool may_have_changed = follows_key_ && wanted <= permits_max;
+        if (wanted < 1 || (wanted > permits_ && !may_have_changed)) refuse_more_than_all(wished);
+        return wished;
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const leasehold::key key_;
+    std::atomic<std::int64_t> permits_;
+    const bool follows_key_;
+    const std::optional<std::chrono::microseconds> hold_at_most_;
+    const polling polls_;
+};
+
+semaphore::semaphore(
+    session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings
+)
+    : inner_(std::make_shared<implementation>(within, std::move(name), permits, settings)) {}
+semaphore::semaphore(semaphore&&) noexcept = default;
+semaphore& semaphore::operator=(semaphore&&) noexcept = default;
+semaphore::~semaphore() = default;
+
+acquisition semaphore::try_acquire(std::int64_t wanted) {
+    return inner_->try_acquire(wanted);
+}
+acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
+    return inner_->acquire(wanted, {std::move(cancel)});
+}
+acquisition semaphore::acquire_for(
+    std::chrono::nanoseconds patience, std::int64_t wanted, std::stop_token cancel
+) {
+    return inner_->acquire(wanted, {patience, std::move(cancel)});
+}
+acquisition semaphore::acquire_until(
+    local_clock::time_point deadline, std::int64_t wanted, std::stop_token cancel
+) {
+    return inner_->acquire(wanted, {deadline, std::move(cancel)});
+}
+
+void semaphore::keep(lease& held, std::int64_t permits) {
+    inner_->keep(held, permits);
+}
+void semaphore::set_permits(std::int64_t permits) {
+    inner_->set_permits(permits);
+}
+std::int64_t semaphore::free_permits() const {
+    return inner_->free_permits();
+}
+std::int64_t semaphore::permits() const noexcept {
+    return inner_->permits();
+}
+const key& semaphore::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,201 @@
+#include "leasehold/shared_mutex.hpp"
+
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "locks/counted.hpp"
+#include "locks/holder_store.hpp"
+#include "locks/lease.hpp"
+
+namespace leasehold {
+namespace {
+
+// Readers cannot use it up, and a writer wants all of it.
+constexpr std::int64_t everything = 1'000'000'000;
+
+}  // namespace
+
+class shared_mutex::implementation {
+public:
+    implementation(session& within, leasehold::key name, shared_mutex_settings settings)
+        : session_(within.inner()),
+          key_(std::move(name)),
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {}
+
+    const leasehold::key& key() const noexcept { return key_; }
+
+    acquisition try_acquire(hold_mode mode) { return seeker{session_, wish_for(mode)}.try_once(); }
+    acquisition acquire(hold_mode mode, const wait_limit& limit) {
+        return seeker{session_, wish_for(mode)}.wait(limit, polls_);
+    }
+
+    acquisition try_upgrade(lease& from) {
+        return upgrade(from, [](seeker& by) { return by.try_once(); });
+    }
+    acquisition upgrade(lease& from, const wait_limit& limit) {
+        return upgrade(from, [&](seeker& by) { return by.wait(limit, polls_); });
+    }
+
+private:
+    template <class Seek>
+    acquisition upgrade(lease& from, Seek&& seek) {
+        const std::shared_ptr<grant> held = hold_of(from);
+        if (held->mode() != hold_mode::upgradeable) {
+            throw error(
+                errc::invalid_argument,
+                "only an upgradeable lease can become exclusive, and this one on '" + key_.name() +
+                    "' is " + name_of(held->mode()) + ": use acquire_upgradeable()"
+            );
+        }
+        hold_wish wished = wish_for(hold_mode::exclusive);
+        wished.instead_of = held;
+        seeker by{session_, wished};
+        acquisition got = seek(by);
+        if (got) from.inner()->supersede();
+        return got;
+    }
+
+public:
+    // Sent again when the answer is lost: it sets a mode, so that repeating is harmless.
+    void downgrade(lease& from) {
+        const std::shared_ptr<grant> held = hold_of(from);
+        const session::implementation::under_way sending{*session_};
+        if (!held->is_live()) refuse_lost();  // or detached, just before this was under way
+        const bounds of_call = session_->one_request();
+        const auto reduce = [&](int) {
+            return session_->database().use(of_call, [&](connection& on, store& stores) {
+                return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
+            });
+        };
+        if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) {
+            held->mode() = hold_mode::shared;
+            return;
+        }
+        static_cast<void>(from.verify());  // tells the listeners that it is lost
+        refuse_lost();
+    }
+
+private:
+    hold_wish wish_for(hold_mode mode) const {
+        hold_wish wished{key_, lock_kind::shared_mutex, mode};
+        wished.capacity = everything;
+        switch (mode) {
+            case hold_mode::shared:
+                wished.gives_way_to = holder_bits::waiting;
+                break;
+            case hold_mode::upgradeable:
+                wished.gives_way_to = holder_bits::waiting | holder_bits::upgradeable;
+                break;
+            case hold_mode::exclusive:
+                wished.permits = everything;
+                wished.announces_itself = true;
+                break;
+        }
+        return wished;
+    }
+
+    [[noreturn]] void refuse_lost() const {
+        throw error(
+            errc::lease_lost,
+            "the lease on '" + key_.name() + "' is not held any more; acquire it again"
+        );
+    }
+
+    std::shared_ptr<grant> hold_of(const lease& held) const {
+        const auto& inner = held.inner();
+        const bool is_ours = inner && inner->belongs_to(*session_) && held.key() == key_ &&
+                             inner->what().kind == lock_kind::shared_mutex;
+        if (!is_ours) {
+            throw error(
+                errc::invalid_argument,
+                "this lease is not one of the shared mutex '" + key_.name() + "' in this session"
+            );
+        }
+        if (inner->reason() != loss_reason::none) refuse_lost();
+        return inner->granted();
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const leasehold::key key_;
+    const polling polls_;
+};
+
+shared_mutex::shared_mutex(session& within, leasehold::key name, shared_mutex_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), settings)) {}
+shared_mutex::shared_mutex(shared_mutex&&) noexcept = default;
+shared_mutex& shared_mutex::operator=(shared_mutex&&) noexcept = default;
+shared_mutex::~shared_mutex() = default;
+
+acquisition shared_mutex::try_acquire() {
+    return inner_->try_acquire(hold_mode::exclusive);
+}
+acquisition shared_mutex::acquire(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, {std::move(cancel)});
+}
+acquisition shared_mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, {patience, std::move(cancel)});
+}
+acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, {deadline, std::move(cancel)});
+}
+
+acquisition shared_mutex::try_acquire_shared() {
+    return inner_->try_acquire(hold_mode::shared);
+}
+acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::shared, {std::move(cancel)});
+}
+acquisition shared_mutex::acquire_shared_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::shared, {patience, std::move(cancel)});
+}
+acquisition shared_mutex::acquire_shared_until(
+    local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::shared, {deadline, std::move(cancel)});
+}
+
+acquisition shared_mutex::try_acquire_upgradeable() {
+    return inner_->try_acquire(hold_mode::upgradeable);
+}
+acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::upgradeable, {std::move(cancel)});
+}
+acquisition shared_mutex::acquire_upgradeable_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::upgradeable, {patience, std::move(cancel)});
+}
+acquisition shared_mutex::acquire_upgradeable_until(
+    local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::upgradeable, {deadline, std::move(cancel)});
+}
+
+acquisition shared_mutex::try_upgrade(lease& from) {
+    return inner_->try_upgrade(from);
+}
+acquisition shared_mutex::upgrade(lease& from, std::stop_token cancel) {
+    return inner_->upgrade(from, {std::move(cancel)});
+}
+acquisition shared_mutex::upgrade_until(
+    lease& from, local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->upgrade(from, {deadline, std::move(cancel)});
+}
+acquisition shared_mutex::upgrade_for(
+    lease& from, std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->upgrade(from, {patience, std::move(cancel)});
+}
+
+void shared_mutex::downgrade(lease& held) {
+    inner_->downgrade(held);
+}
+
+const key& shared_mutex::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

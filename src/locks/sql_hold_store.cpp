@@ -1,0 +1,222 @@
+#include "locks/sql_hold_store.hpp"
+
+#include <algorithm>
+
+#include "locks/sql_hold_rows.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold {
+
+std::optional<std::int64_t> sql_hold_store::reenter(connection& on, const hold& held) {
+    const result counted = write(on, "reenter", values_of(held));
+    if (counted.rows.empty()) return std::nullopt;
+    return counted.rows[0].integer(0);
+}
+
+release_outcome sql_hold_store::release(connection& on, const hold& held) {
+    const result left = write(on, "release", values_of(held));
+    if (left.rows.empty()) return release_outcome::not_held;
+    return left.rows[0].integer(0) > 0 ? release_outcome::still_held : release_outcome::released;
+}
+
+release_outcome sql_hold_store::release_owner(
+    connection& on, const key& name, const owner_id& owner
+) {
+    const result freed = write(on, "release_owner", {value_of(name), value_of(owner)});
+    return freed.affected_rows > 0 ? release_outcome::released : release_outcome::not_held;
+}
+
+bool sql_hold_store::prove(connection& in, const hold& held) {
+    return has_found(inside(in, "prove", values_of(held)));
+}
+
+std::vector<standing> sql_hold_store::standings(connection& on, const std::vector<hold>& held) {
+    std::vector<standing> answers(held.size(), standing::gone);
+    ask(
+        on,
+        "standings",
+        held.size(),
+        [&](std::size_t at) { return values_of(held[at]); },
+        [&](std::size_t at, const row& seen) {
+            answers.at(at) = seen.integer(1) != 0 ? standing::asked : standing::held;
+        }
+    );
+    return answers;
+}
+
+std::optional<described_hold> sql_hold_store::describe(
+    connection& on, const key& name, bool counts_waiters
+) {
+    const result found = read(on, "describe", {value_of(name), counts_waiters ? 1 : 0});
+    if (found.rows.empty()) return std::nullopt;
+    constexpr std::size_t metadata = 9;
+    described_hold seen{described_in(found.rows[0]), std::nullopt};
+    const bool has_some = seen.info.is_held && !found.rows[0].is_null(metadata);
+    if (has_some) seen.metadata = found.rows[0].bytes(metadata);
+    return seen;
+}
+
+std::vector<lock_info> sql_hold_store::list(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    const parameters range{
+        blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
+    std::vector<lock_info> held;
+    for (const row& each : read(on, "list", range).rows) held.push_back(described_in(each));
+    return held;
+}
+
+std::vector<lock_info> sql_hold_store::list_free(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    const parameters range{
+        blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
+    std::vector<lock_info> all;
+    const result found = how_->read(on, how_->of("free_keys")["list"], range);
+    for (const row& each : found.rows) all.push_back(free_in(each));
+    return all;
+}
+
+std::vector<std::string> sql_hold_store::list_passed(
+    connection& on, std::string_view prefix, int limit
+) {
+    const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}, limit};
+    std::vector<std::string> keys;
+    const result found = how_->read(on, how_->of("row_lock")["list_passed"], range);
+    for (const row& each : found.rows) keys.push_back(each.bytes(0));
+    return keys;
+}
+
+std::optional<lock_info> sql_hold_store::force_release(
+    connection& on, const key& name, std::optional<fencing_token> only
+) {
+    const parameters which{value_of(name), only ? value{only->number} : value{}};
+    const statement* const look = texts_.find("is_closed");
+    if (look && how_->read(on, *look, which).rows.empty()) return std::nullopt;
+    const result freed = write(on, "force_release", which);
+    if (freed.rows.empty()) return std::nullopt;
+    return described_in(freed.rows[0]);
+}
+
+bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) {
+    const parameters change{value_of(name), static_cast<int>(to)};
+    // The row was idle and did not change: another session had changed it after our snapshot.
+    constexpr int looks_max = 4;
+    for (int look = 1;; ++look) {
+        const result found = write(on, "change_kind", change);
+        if (found.rows.empty()) return true;
+        const row& seen = found.rows[0];
+        if (seen.integer(0) == static_cast<int>(to) || seen.integer(2) != 0) return true;
+        if (seen.integer(1) == 0 || look == looks_max) return false;
+    }
+}
+
+bool sql_hold_store::set_metadata(
+    connection& on, const hold& held, const std::optional<std::string>& metadata
+) {
+    const parameters values = joined(values_of(held), {metadata ? value{*metadata} : value{}});
+    return !write(on, "set_metadata", values).rows.empty();
+}
+
+std::optional<lock_info> sql_hold_store::request_revoke(connection& on, const key& name) {
+    const result asked = write(on, "request_revoke", {value_of(name)});
+    if (asked.rows.empty()) return std::nullopt;
+    return hold_in(asked.rows[0], 0);
+}
+
+bool sql_hold_store::give_term(
+    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+) {
+    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    return !write(on, "give_term", values).rows.empty();
+}
+
+bool sql_hold_store::extend_term(
+    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+) {
+    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    return !write(on, "extend_term", values).rows.empty();
+}
+
+adopt_status sql_hold_store::adopt(connection& on, const adoption& wanted) {
+    const row answer = write(on, "adopt", values_of_adoption(wanted)).rows.at(0);
+    if (answer.integer(1) == 0) return adopt_status::session_ended;
+    return answer.integer(0) == 1 ? adopt_status::adopted : adopt_status::gone;
+}
+
+// The owner always changes, so the count is the same with and without CLIENT_FOUND_ROWS.
+bool sql_hold_store::move(connection& in, const hold& held, const owner_id& to) {
+    const parameters values = joined(values_of(held), {value_of(to)});
+    return inside(in, "move", values).affected_rows >= 1;
+}
+
+std::optional<std::vector<fencing_token>> sql_hold_store::tokens_of(
+    const result& found, std::size_t wanted
+) {
+    if (found.rows.size() != wanted) return std::nullopt;
+    std::vector<fencing_token> tokens;
+    for (const row& each : found.rows) tokens.push_back({each.integer(0)});
+    return tokens;
+}
+
+parameters sql_hold_store::values_of_adoption(const adoption& wanted) {
+    const value from = wanted.from ? value_of(*wanted.from) : value{};
+    return joined(values_of(wanted.hold), {from, value_of(wanted.to), wanted.node_info});
+}
+
+std::optional<acquire_result> sql_hold_store::try_small(
+    connection& on, const acquire_request& wanted, const parameters& values
+) {
+    const statement* const look = texts_.find("holder_of");
+    const statement* const take = texts_.find("take_free");
+    const auto choice = first_.of(wanted.key);
+    if (!look || !take || choice == first_statement::choice::whole) return std::nullopt;
+    acquire_result answer;
+    if (choice == first_statement::choice::look) {
+        const parameters whose{value_of(wanted.key), value_of(wanted.session)};
+        const result held = how_->read(on, *look, whose);
+        if (!held.rows.empty()) {
+            answer.holder = hold_in(held.rows[0], 0);
+            return answer;
+        }
+    }
+    const result taken = how_->write(on, *take, values);
+    if (taken.rows.empty()) return std::nullopt;
+    note_granted(wanted.key);
+    answer.status = acquire_status::granted;
+    answer.token = {taken.rows[0].integer(0)};
+    return answer;
+}
+
+void sql_hold_store::note(const key& name, const attempt& made) noexcept {
+    if (made.answer.status == acquire_status::granted) {
+        first_.note_granted(name);
+        made.key_is_known ? first_.note_taken() : first_.note_missed();
+    } else if (made.answer.holder) {
+        first_.note_refused(name);
+    }
+}
+
+sql_hold_store::attempt sql_hold_store::attempt_in(const row& from) {
+    constexpr std::size_t kind = 2, hold = 3, owner = hold + 3;
+    attempt made;
+    made.key_is_known = !from.is_null(hold);
+    if (!from.is_null(0)) {
+        made.answer.status = acquire_status::granted;
+        made.answer.token = {from.integer(0)};
+    } else if (from.integer(1) == 0) {
+        made.answer.status = acquire_status::session_ended;
+    } else if (made.key_is_known) {
+        made.answer.kind = static_cast<lock_kind>(from.integer(kind));
+        if (made.answer.kind != lock_kind::mutex) {
+            made.answer.status = acquire_status::wrong_kind;
+            return made;
+        }
+        made.is_free = from.is_null(owner);
+        lock_info holder = hold_in(from, hold);
+        if (holder.is_held) made.answer.holder = std::move(holder);
+    }
+    return made;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,190 @@
+#include "locks/sql_holder_store.hpp"
+
+#include <algorithm>
+
+#include "locks/sql_hold_rows.hpp"
+#include "sql/sql_text.hpp"
+
+namespace leasehold {
+
+std::optional<fencing_token> sql_holder_store::find_grant(
+    connection& on, const key& name, const owner_id& owner
+) {
+    const result found = read(on, "find_grant", {value_of(name), value_of(owner)});
+    if (found.rows.empty()) return std::nullopt;
+    return fencing_token{found.rows[0].integer(0)};
+}
+
+release_outcome sql_holder_store::release(connection& on, const hold& held) {
+    const result gone = write(on, "release", values_of(held));
+    return gone.affected_rows > 0 ? release_outcome::released : release_outcome::not_held;
+}
+
+release_outcome sql_holder_store::release_owner(
+    connection& on, const key& name, const owner_id& owner
+) {
+    const result gone = write(on, "release_owner", {value_of(name), value_of(owner)});
+    return gone.affected_rows > 0 ? release_outcome::released : release_outcome::not_held;
+}
+
+bool sql_holder_store::prove(connection& in, const hold& held) {
+    return has_found(inside(in, "prove", values_of(held)));
+}
+
+std::vector<bool> sql_holder_store::which_are_held(connection& on, const std::vector<hold>& held) {
+    std::vector<bool> answers(held.size());
+    const auto values_of_one = [&](std::size_t at) { return values_of(held[at]); };
+    ask(on, "are_held", held.size(), values_of_one, [&](std::size_t at, const row&) {
+        answers.at(at) = true;
+    });
+    return answers;
+}
+
+void sql_holder_store::announce(connection& on, const holder_request& wanted) {
+    write(
+        on,
+        "announce",
+        {value_of(wanted.key), value_of(wanted.owner), value_of(wanted.session), wanted.node_info}
+    );
+}
+
+void sql_holder_store::withdraw(connection& on, const key& name, const owner_id& owner) {
+    write(on, "withdraw", {value_of(name), value_of(owner)});
+}
+
+bool sql_holder_store::reduce(
+    connection& on, const hold& held, hold_mode mode, std::int64_t permits
+) {
+    const parameters values = joined(values_of(held), {static_cast<int>(mode), permits});
+    return !write(on, "reduce", values).rows.empty();
+}
+
+bool sql_holder_store::resize(
+    connection& on, const key& name, lock_kind kind, std::int64_t capacity
+) {
+    const parameters values{value_of(name), static_cast<int>(kind), capacity};
+    return write(on, "resize", values).affected_rows > 0;
+}
+
+std::optional<std::int64_t> sql_holder_store::arrive(connection& on, const hold& held) {
+    const result counted = write(on, "arrive", values_of(held));
+    if (counted.rows.empty()) return std::nullopt;
+    return counted.rows[0].integer(0);
+}
+
+std::optional<holder_tally> sql_holder_store::tally(connection& on, const key& name) {
+    const result found = read(on, "tally", {value_of(name)});
+    if (found.rows.empty()) return std::nullopt;
+    const row& gate = found.rows[0];
+    return holder_tally{
+        static_cast<lock_kind>(gate.integer(0)), gate.integer(1), gate.integer(2), gate.integer(3)};
+}
+
+bool sql_holder_store::pass(connection& on, const key& name) {
+    return !write(on, "pass", {value_of(name)}).rows.empty();
+}
+
+std::vector<std::optional<holder_state>> sql_holder_store::look(
+    connection& on, const std::vector<holder_id>& whose
+) {
+    std::vector<std::optional<holder_state>> answers(whose.size());
+    const auto values_of_one = [&](std::size_t at) {
+        return values_of(hold{whose[at].key, whose[at].owner, {}});
+    };
+    ask(on, "look", whose.size(), values_of_one, [&](std::size_t at, const row& seen) {
+        answers.at(at) = {static_cast<int>(seen.integer(1)), {seen.integer(2)}};
+    });
+    return answers;
+}
+
+std::vector<lock_info> sql_holder_store::holders_of(connection& on, const key& name) {
+    return holders_in(read(on, "holders", {value_of(name)}));
+}
+
+std::vector<lock_info> sql_holder_store::list(
+    connection& on,
+    std::string_view prefix,
+    std::string_view after,
+    const std::optional<owner_id>& after_owner,
+    int limit
+) {
+    const bool is_in_range = after >= prefix;
+    return holders_in(read(
+        on,
+        "list",
+        {blob{std::string{is_in_range ? after : prefix}},
+         blob{is_in_range && after_owner ? after_owner->bytes() : std::string{}},
+         blob{end_of_prefix(prefix)},
+         std::max(limit, 0)}
+    ));
+}
+
+std::optional<gate_info> sql_holder_store::gate(connection& on, const key& name) {
+    auto found = gates_between(on, name.name(), name.name() + '\0', 1);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<gate_info> sql_holder_store::gates(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    return gates_between(on, first_of_page(prefix, after), end_of_prefix(prefix), limit);
+}
+
+std::vector<gate_info> sql_holder_store::gates_between(
+    connection& on, std::string first, std::string end, int limit
+) const {
+    std::vector<gate_info> found;
+    const parameters range{blob{std::move(first)}, blob{std::move(end)}, std::max(limit, 0)};
+    for (const row& each : read(on, "gates", range).rows) {
+        found.push_back(
+            {.key = each.bytes(0),
+             .token = {each.integer(1)},
+             .node_info = each.bytes(2),
+             .kind = static_cast<lock_kind>(each.integer(3)),
+             .capacity = each.integer(4),
+             .arrived = each.integer(5),
+             .waiting = each.integer(6)}
+        );
+    }
+    return found;
+}
+
+lock_counts sql_holder_store::count(connection& on, std::string_view prefix) {
+    const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}};
+    const row counted = read(on, "count", range).rows.at(0);
+    return {
+        counted.integer(0) + counted.integer(2),
+        counted.integer(0) + counted.integer(3),
+        counted.integer(1) + counted.integer(4)};
+}
+
+std::vector<lock_info> sql_holder_store::force_release(connection& on, const key& name) {
+    return holders_in(write(on, "force_release", {value_of(name)}));
+}
+
+parameters sql_holder_store::values_of_request(const holder_request& wanted) {
+    return {
+        value_of(wanted.key),
+        value_of(wanted.owner),
+        value_of(wanted.session),
+        wanted.node_info,
+        static_cast<int>(wanted.kind),
+        static_cast<int>(wanted.mode),
+        wanted.permits,
+        wanted.capacity,
+        wanted.gives_way_to | (wanted.keeps_capacity ? holder_bits::keeps_capacity : 0),
+        wanted.instead_of ? value{wanted.instead_of->number} : value{}};
+}
+
+holder_result sql_holder_store::verdict_in(const row& from, std::size_t first) {
+    holder_result answer;
+    answer.status = static_cast<holder_status>(from.integer(first));
+    if (!from.is_null(first + 1)) {
+        answer.kind = static_cast<lock_kind>(from.integer(first + 1));
+        answer.capacity = from.integer(first + 2);
+    }
+    return answer;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,445 @@
+#include "leasehold/once.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "core/thread_mutex.hpp"
+#include "core/timed_wait.hpp"
+#include "core/utf8.hpp"
+#include "database/database.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
+#include "locks/heard_of.hpp"
+#include "locks/keep_asking.hpp"
+#include "locks/not_granted.hpp"
+#include "locks/repeatedly.hpp"
+#include "runs/run_store.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+void require_valid(const once_settings& settings) {
+    if (settings.hold_at_least < microseconds{0} || settings.hold_at_least > hours{366 * 24}) {
+        throw error(errc::invalid_argument, "hold_at_least must be 0 to 366 days");
+    }
+    if (settings.hold_at_most && *settings.hold_at_most < settings.hold_at_least) {
+        throw error(errc::invalid_argument, "hold_at_most must not be less than hold_at_least");
+    }
+    if (settings.early_max < milliseconds{0} || settings.early_max > hours{1}) {
+        throw error(errc::invalid_argument, "early_max must be 0 to 1 h");
+    }
+}
+
+run_look look_at(const database& db, const key& name, const bounds& of_call) {
+    return repeatedly(db, of_call, [&](connection& on, store& stores) {
+        return stores.runs->look(on, name);
+    });
+}
+
+start_refusal why_not(const run_info& last, schedule::instant tick, bool may_repeat) {
+    if (last.tick > tick) return start_refusal::already_run;
+    if (last.state == run_state::running) return start_refusal::running;
+    const bool may_be_repeated = last.state == run_state::abandoned && may_repeat;
+    if (last.tick == tick && !may_be_repeated) return start_refusal::already_run;
+    return last.closed_for > microseconds{0} ? start_refusal::closed : start_refusal::none;
+}
+
+event_reason reason_of(start_refusal why) noexcept {
+    switch (why) {
+        case start_refusal::running:
+            return event_reason::busy;
+        case start_refusal::already_run:
+            return event_reason::already_run;
+        case start_refusal::closed:
+            return event_reason::closed;
+        case start_refusal::none:
+            break;
+    }
+    return event_reason::none;
+}
+
+// Skips a schedule that this host cannot read, such as one whose zone it lacks.
+run_info with_fire_times(const run_look& seen) {
+    run_info run = seen.last.value();
+    if (run.schedule_text.empty()) return run;
+    try {
+        const auto when = schedule::parse(run.schedule_text);
+        run.next = when.next(seen.now);
+        const auto current = when.previous(seen.now);
+        if (current > run.tick) run.overdue = current;
+    } catch (const error& failure) {
+        const bool is_strange =
+            failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
+        if (!is_strange) throw;
+    }
+    return run;
+}
+
+run_outlook judged(const run_look& seen, const schedule& when, const once_settings& settings) {
+    run_outlook found;
+    found.tick = when.previous(seen.now);
+    found.next_in = when.next(seen.now) - seen.now;
+    found.last = seen.last;
+    if (seen.last) found.refusal = why_not(*seen.last, found.tick, settings.repeat_abandoned);
+    return found;
+}
+
+// True when a call now means the next tick.
+bool is_early(const run_look& seen, const schedule& when, const once_settings& settings) {
+    const auto next = when.next(seen.now);
+    const auto half = (next - when.previous(seen.now)) / 2;
+    return next - seen.now <= std::min<microseconds>(settings.early_max, half);
+}
+
+}  // namespace
+
+const char* name_of(run_state state) noexcept {
+    switch (state) {
+        case run_state::running:
+            return "running";
+        case run_state::succeeded:
+            return "succeeded";
+        case run_state::failed:
+            return "failed";
+        case run_state::abandoned:
+            return "abandoned";
+    }
+    return "unknown";
+}
+
+const char* name_of(start_refusal why) noexcept {
+    switch (why) {
+        case start_refusal::none:
+            return "none";
+        case start_refusal::already_run:
+            return "already_run";
+        case start_refusal::running:
+            return "running";
+        case start_refusal::closed:
+            return "closed";
+    }
+    return "unknown";
+}
+
+// -------------------------------------------------------------------------------------- a run
+
+class task_run::implementation {
+public:
+    implementation(
+        std::shared_ptr<session::implementation> within,
+        leasehold::lease held,
+        schedule::instant tick,
+        std::optional<microseconds> hold_at_most
+    )
+        : session_(std::move(within)),
+          lease_(std::move(held)),
+          tick_(tick),
+          hold_at_most_(hold_at_most) {}
+
+    ~implementation() {
+        if (!is_told_ && is_over_its_limit()) record_limit();
+    }
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+
+    schedule::instant tick() const noexcept { return tick_; }
+    leasehold::lease& lease() noexcept { return lease_; }
+
+    // Records first: if the key were given back before, others would take the run for abandoned.
+    template <class GiveBack>
+    finish_outcome finish(const run_result& result, GiveBack give_back) {
+        is_told_ = true;
+        const finish_outcome outcome = record(request(result));
+        try {
+            give_back();
+        } catch (const error& failure) {
+            database().tell(
+                {event_kind::release_failed,
+                 lease_.key().name(),
+                 lease_.token().number,
+                 failure.what()}
+            );
+        }
+        return outcome;
+    }
+
+    void finish_in(connection& inside, const run_result& result) {
+        is_told_ = true;
+        lease_.verify_in(transaction_ref{inside});
+        const store& stores = database().store_for(inside);
+        const auto is_there = [&](connection& on, store& own) {
+            const auto last = own.runs->look(on, lease_.key()).last;
+            return last && last->owner == lease_.owner() && last->token == lease_.token();
+        };
+        const auto write = [&] { return stores.runs->finish(inside, request(result)); };
+        if (where_heard_of(database(), write, is_there)) return;
+        throw error(
+            errc::lease_lost,
+            "the record of '" + lease_.key().name() +
+                "' is not this run's any more: roll back and write nothing"
+        );
+    }
+
+private:
+    leasehold::database::implementation& database() const noexcept { return session_->database(); }
+
+    // Compares our own clock. A run that a user freed by force before is not over its limit.
+    bool is_over_its_limit() const noexcept {
+        const loss_reason why = lease_.why_lost();
+        const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
+        return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
+    }
+
+    // Tries once to record, and not at all if the server does not answer, since a destructor should
+    // not take long. If that fails the run is abandoned.
+    void record_limit() noexcept {
+        try {
+            if (!session_->may_part()) {
+                throw error(errc::timed_out, "the database is away: the run counts as abandoned");
+            }
+            const auto limit = std::chrono::duration_cast<milliseconds>(*hold_at_most_);
+            run_result result{.has_succeeded = false};
+            result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
+                             " ms, and was not finished";
+            const run_finish what = request(result);
+            database().use(session_->parting(), [&](connection& on, store& stores) {
+                return stores.runs->finish(on, what);
+            });
+        } catch (const std::exception& failure) {
+            database().tell(
+                {event_kind::release_failed,
+                 lease_.key().name(),
+                 lease_.token().number,
+                 failure.what()}
+            );
+        }
+    }
+
+    run_finish request(const run_result& result) const {
+        run_finish made{lease_.key(), lease_.token(), lease_.owner(), result};
+        made.result.message =
+            cut_utf8(printable_utf8(result.message), run_store::message_bytes_max);
+        return made;
+    }
+
+    // The request names owner and token, so asking again is harmless.
+    finish_outcome record(const run_finish& what) {
+        bool was_in_doubt = false;
+        const bounds of_call = bounds_of(session_->handle());
+        const auto send = [&](int) {
+            return database().use(of_call, [&](connection& on, store& stores) {
+                return stores.runs->finish(on, what);
+            });
+        };
+        const auto may_go_on = [&](const error& failure) {
+            was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
+            return !of_call.have_passed();
+        };
+        try {
+            return repeat(send, may_go_on) ? finish_outcome::recorded : finish_outcome::not_held;
+        } catch (const error&) {
+            if (was_in_doubt) return finish_outcome::unknown;
+            throw;
+        }
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    leasehold::lease lease_;
+    const schedule::instant tick_;
+    const std::optional<microseconds> hold_at_most_;
+    bool is_told_ = false;  // its runner has told how it ended
+};
+
+task_run::task_run(std::unique_ptr<implementation> started) noexcept : inner_(std::move(started)) {}
+task_run::task_run(task_run&&) noexcept = default;
+task_run& task_run::operator=(task_run&&) noexcept = default;
+task_run::~task_run() = default;
+
+schedule::instant task_run::tick() const noexcept {
+    return inner_->tick();
+}
+lease& task_run::lease() noexcept {
+    return inner_->lease();
+}
+finish_outcome task_run::finish(const run_result& result) {
+    return inner_->finish(result, [this] { inner_->lease().release(); });
+}
+finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
+    return inner_->finish(result, [&] { within.end_with(inner_->lease()); });
+}
+void task_run::finish_in(transaction_ref tx, const run_result& result) {
+    inner_->finish_in(tx.inside(), result);
+}
+
+// ---------------------------------------------------------------------------------- starting one
+
+class once::implementation {
+public:
+    implementation(session& within, key name, schedule when, once_settings settings)
+        : session_(within.inner()),
+          name_(std::move(name)),
+          when_(std::move(when)),
+          settings_(std::move(settings)),
+          lock_(
+              within,
+              name_,
+              {.hold_at_most = settings_.hold_at_most, .metadata = settings_.metadata}
+          ) {
+        require_valid(settings_);
+    }
+
+    run_start try_start() { return start_from(look()); }
+
+    run_start start(const std::stop_token& cancel) {
+        if (cancel.stop_requested()) return run_start{run_outlook{}, name_};
+        run_look seen = look(cancel);
+        if (is_early(seen, when_, settings_)) {
+            const auto tick = when_.next(seen.now);
+            while (seen.now < tick) {
+                if (!wait(tick - seen.now, cancel)) {
+                    return run_start{judged(seen, when_, settings_), name_};
+                }
+                seen = look(cancel);
+            }
+        }
+        return start_from(seen);
+    }
+
+private:
+    run_look look(std::stop_token cancel = {}) const {
+        const database& db = session_->handle();
+        return look_at(db, name_, bounds_of(db, std::move(cancel)));
+    }
+
+    // False if the wait was cancelled.
+    bool wait(microseconds duration, const std::stop_token& cancel) const {
+        // The time between two looks whether the session is alive.
+        constexpr milliseconds nap_max{500};
+        const auto until = local_clock::now() + duration;
+        thread_mutex mutex;
+        std::condition_variable_any changed;
+        thread_guard guard{mutex};
+        while (!cancel.stop_requested()) {
+            session_->require_live();
+            const auto now = local_clock::now();
+            if (now >= until) return true;
+            wait_until(guard, changed, cancel, std::min(until, now + nap_max), [] {
+                return false;
+            });
+        }
+        return false;
+    }
+
+    // Between looking and holding the key somebody may have run the tick, or started to: then the
+    // claim is refused, and another look says why. Each attempt that fails means that another host
+    // has made progress.
+    run_start start_from(run_look seen) {
+        constexpr int attempts_max = 3;
+        for (int attempt = 1;; ++attempt) {
+            run_outlook found = judged(seen, when_, settings_);
+            if (found.refusal != start_refusal::none) return refused(std::move(found));
+            acquisition got = lock_.try_acquire();
+            if (!got || attempt > attempts_max) {
+                found.refusal = start_refusal::running;
+                found.holder = got.holder();
+                return refused(std::move(found));
+            }
+            if (claim(*got, found.tick)) {
+                return run_start{task_run{std::make_unique<task_run::implementation>(
+                    session_, *std::move(got), found.tick, settings_.hold_at_most
+                )}};
+            }
+            got->release();
+            seen = look();
+        }
+    }
+
+    run_start refused(run_outlook found) const {
+        session_->database().tell(
+            {event_kind::refused, name_.name(), 0, name_of(found.refusal), reason_of(found.refusal)}
+        );
+        return run_start{std::move(found), name_};
+    }
+
+    bool claim(const lease& held, schedule::instant tick) const {
+        const run_claim wanted{
+            name_,
+            held.token(),
+            held.owner(),
+            session_->node_info(),
+            tick,
+            settings_.hold_at_least,
+            settings_.repeat_abandoned,
+            when_.text().size() <= run_store::schedule_bytes_max ? when_.text() : std::string{}};
+        const database& db = session_->handle();
+        return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+            return stores.runs->claim(on, wanted);
+        });
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const key name_;
+    const schedule when_;
+    const once_settings settings_;
+    mutex lock_;
+};
+
+once::once(session& within, key name, schedule when, once_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), std::move(when), settings)) {
+}
+once::once(once&&) noexcept = default;
+once& once::operator=(once&&) noexcept = default;
+once::~once() = default;
+
+run_start once::try_start() {
+    return inner_->try_start();
+}
+run_start once::start(std::stop_token cancel) {
+    return inner_->start(cancel);
+}
+
+task_run& run_start::started() {
+    if (run_) return *run_;
+    throw_not_granted(wanted_, name_of(outlook_.refusal));
+}
+
+// ------------------------------------------------------------------------------- looking at them
+
+run_outlook outlook(
+    const database& db, const key& name, const schedule& when, const once_settings& settings
+) {
+    require_valid(settings);
+    const run_look seen = look_at(db, name, bounds_of(db));
+    run_outlook found = judged(seen, when, settings);
+    if (is_early(seen, when, settings)) found.refusal = start_refusal::none;
+    return found;
+}
+
+std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
+    if (prefix.size() > key::bytes_max || !is_utf8(prefix)) {
+        throw error(errc::invalid_argument, "a prefix of names is UTF-8 of at most 255 bytes");
+    }
+    constexpr int page_size = 1000;
+    std::vector<run_info> all;
+    while (true) {
+        const std::string after = all.empty() ? "" : all.back().name;
+        const auto page = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+            return stores.runs->list(on, prefix, after, page_size);
+        });
+        for (const run_look& each : page) all.push_back(with_fire_times(each));
+        if (page.size() < page_size) return all;
+    }
+}
+
+bool forget_run(const database& db, const key& name) {
+    return db.inner()->use([&](connection& on, store& stores) {
+        return stores.runs->forget(on, name);
+    });
+}
+
+}  // namespace leasehold

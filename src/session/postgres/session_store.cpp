@@ -1,0 +1,134 @@
+// The part of sessions that is PostgreSQL's own. The statements: session.sql.
+#include "session/sql_session_store.hpp"
+
+#include "core/hexadecimal.hpp"
+#include "sql/postgres/stores.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// The text of an array of bytea, or of numbers.
+template <class Element>
+std::string array_of(const std::vector<waiter_id>& from, Element&& element) {
+    std::string text = "{";
+    for (const waiter_id& each : from) {
+        if (text.size() > 1) text += ',';
+        text += element(each);
+    }
+    return text + "}";
+}
+
+// A quoted element of an array, in which the backslash is escaped.
+std::string bytes_element(std::string_view bytes) {
+    return "\"\\\\x" + in_hexadecimal(bytes) + '"';
+}
+
+class postgres_session_store final : public sql_session_store {
+public:
+    explicit postgres_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
+
+    server_environment environment(connection& on) override {
+        const row found = read(on, "environment").rows.at(0);
+        std::string reason = why_unsuitable(on.server(), found);
+        if (!reason.empty()) return {.unsuitable = std::move(reason)};
+        return {.durability = weak_durability(found)};
+    }
+
+    replication look_at_replication(connection& on) override {
+        if (auto found =
+                where_allowed([&] { return read(on, "replication", {timeline_row(on)}); })) {
+            const row& seen = found->rows.at(0);
+            return {unwaited_standbys(seen.integer(0) != 0), seen.integer(1), seen.text(2)};
+        }
+        return {unwaited_standbys(read(on, "standbys").rows.at(0).integer(0) != 0)};
+    }
+    bool begin_branch(connection& on, std::int64_t proposed) override {
+        const parameters values{timeline_row(on), proposed};
+        return where_allowed([&] { return write(on, "begin_branch", values); }).has_value();
+    }
+
+private:
+    // nullopt for a role that lacks the right, or whose transactions begin read-only.
+    template <class Ask>
+    static std::optional<result> where_allowed(Ask&& ask) {
+        try {
+            return ask();
+        } catch (const error& refused) {
+            const bool may_not =
+                refused.code() == errc::permission_denied || refused.code() == errc::read_only;
+            if (!may_not) throw;
+            return std::nullopt;
+        }
+    }
+
+    // No key has a NUL, so that this name is no program's resource.
+    static value timeline_row(connection& on) {
+        return blob{std::string{"\0timeline/", 10} + on.server().place};
+    }
+
+    static std::string why_unsuitable(const server_info& server, const row& found) {
+        constexpr int version_min = 130000;
+        if (server.version != 0 && server.version < version_min) {
+            return "PostgreSQL " + server.version_text + " is too old: use 13 or newer";
+        }
+        if (found.integer(0) != 0) {
+            return "this PostgreSQL server is a read-only replica: connect to the primary "
+                   "(target_session_attrs=read-write finds it)";
+        }
+        if (found.text(1) != "off") {
+            return "transactions are read-only here: set default_transaction_read_only = off for "
+                   "this user or database";
+        }
+        if (found.text(2) != "read committed") {
+            return "statements run at " + found.text(2) +
+                   " here, and locks need read committed: set default_transaction_isolation in "
+                   "the connections that are handed to leasehold";
+        }
+        return "";
+    }
+
+    static std::string weak_durability(const row& found) {
+        std::string problems;
+        const auto add = [&](const std::string& problem) {
+            problems += (problems.empty() ? "" : "; ") + problem;
+        };
+        for (const auto& [column, setting] : {std::pair{3, "fsync"}, {4, "full_page_writes"}}) {
+            if (found.text(static_cast<std::size_t>(column)) == "on") continue;
+            add(std::string{"PostgreSQL runs with "} + setting +
+                " = off: after a crash, grants may be forgotten and tokens given twice; turn it "
+                "on");
+        }
+        return problems;
+    }
+
+    static std::string unwaited_standbys(bool are_there) {
+        if (!are_there) return "";
+        return "PostgreSQL has standbys and waits for none of them: where one is promoted, grants "
+               "may be forgotten and tokens given twice; name them in synchronous_standby_names";
+    }
+
+    void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
+        override {
+        const auto key_of = [](const waiter_id& each) { return bytes_element(each.key.name()); };
+        const auto owner_of = [](const waiter_id& each) {
+            return bytes_element(each.owner.bytes());
+        };
+        const auto ticket_of = [](const waiter_id& each) { return std::to_string(each.ticket); };
+        write(
+            on,
+            "remove",
+            {value_of(id),
+             array_of(unless, key_of),
+             array_of(unless, owner_of),
+             array_of(unless, ticket_of)}
+        );
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<session_store> make_session_store(shared_dialect how) {
+    return std::make_unique<postgres_session_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

@@ -1,0 +1,71 @@
+#include "sql/sql_store.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace leasehold {
+
+sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes written)
+    : which_(which), names_(names), written_(written) {
+    for (const std::string_view file :
+         {"hold",
+          "session",
+          "schema",
+          "run",
+          "health",
+          "shape",
+          "history",
+          "waiter",
+          "holder",
+          "multi_lock",
+          "row_lock",
+          "free_keys",
+          "job",
+          "job_queue",
+          "job_schedule",
+          "job_bell",
+          "job_need"}) {
+        files_.emplace(file, statements{which, file, names, written});
+    }
+}
+
+const statements& sql_dialect::of(std::string_view file) const {
+    const auto found = files_.find(file);
+    if (found != files_.end()) return found->second;
+    throw std::logic_error("no statements of " + std::string{file});
+}
+
+value value_of(std::chrono::microseconds duration) {
+    constexpr std::chrono::microseconds longest = std::chrono::hours{24L * 365 * 1000};
+    return std::int64_t{std::clamp(duration, std::chrono::microseconds{0}, longest).count()};
+}
+
+value value_of(const std::optional<std::chrono::microseconds>& duration) {
+    return duration ? value_of(*duration) : value{};
+}
+
+value text_or_null(const std::string& text) {
+    return text.empty() ? value{} : value{text};
+}
+
+parameters values_of(const hold& held) {
+    return {value_of(held.key), value_of(held.owner), held.token.number};
+}
+
+parameters values_of(const acquire_request& wanted) {
+    return {
+        value_of(wanted.key),
+        value_of(wanted.owner),
+        value_of(wanted.session),
+        wanted.node_info,
+        value_of(wanted.hold_at_most),
+        value_of(wanted.lock_delay),
+        text_or_null(wanted.metadata)};
+}
+
+parameters joined(parameters first, const parameters& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+}
+
+}  // namespace leasehold
