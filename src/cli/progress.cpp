@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "cli/described.hpp"
 #include "cli/output.hpp"
-#include "cli/row_locked.hpp"
+#include "cli/show/described.hpp"
+#include "cli/show/row_locked.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 

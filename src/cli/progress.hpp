@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "cli/errand.hpp"
-#include "cli/events.hpp"
+#include "cli/run/errand.hpp"
+#include "cli/run/events.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"

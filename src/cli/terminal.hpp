@@ -3,7 +3,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "cli/events.hpp"
+#include "cli/run/events.hpp"
 
 namespace leasehold::cli {
 

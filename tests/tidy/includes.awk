@@ -67,8 +67,8 @@ function engine_of(path,    parts) {
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
     # Made of src/dialect/<engine>/*.sql.
     if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/sql/statements.cpp") next
-    # Made of src/cli/page.
-    if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/page_files.cpp") next
+    # Made of src/cli/serve/page.
+    if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/serve/page_files.cpp") next
     from = layer_of(file)
     to = layer_of(what)
     if (to == "") {

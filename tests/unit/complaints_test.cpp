@@ -1,5 +1,5 @@
 // The tool's words about an outage that lasts, by a clock of the test's own.
-#include "cli/complaints.hpp"
+#include "cli/run/complaints.hpp"
 
 #include <gtest/gtest.h>
 

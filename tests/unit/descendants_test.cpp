@@ -1,5 +1,5 @@
 // Finds the descendants of a process, whatever their names and groups are, and nobody else.
-#include "cli/descendants.hpp"
+#include "cli/run/descendants.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

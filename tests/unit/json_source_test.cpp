@@ -1,5 +1,5 @@
 // The text of a member of a JSON object, byte for byte.
-#include "cli/json_source.hpp"
+#include "cli/show/json_source.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,256 @@
+// `leasehold schedule`: entries that enqueue jobs at their fire times.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/show/job_lines.hpp"
+#include "leasehold/job_schedule.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using nlohmann::json;
+
+struct schedule_options {
+    job_schedule what;
+    std::string per, cron, zone, payload;
+    std::string misfire = "once";
+    std::string late = "1m";
+    std::string conflict = "keep";
+    std::string until = "ended";
+    std::string retry_delay = "5s";
+    std::string time_limit;
+};
+
+misfire_policy policy_of(const std::string& word) {
+    if (word == "skip") return misfire_policy::skip;
+    if (word == "once") return misfire_policy::fire_once;
+    if (word == "catch-up") return misfire_policy::catch_up;
+    throw usage_failure("--misfire is '" + word + "'; it must be skip, once or catch-up");
+}
+
+std::string times_of(const job_schedule& what) {
+    if (what.cron.empty()) return "every " + shown(what.every);
+    return what.cron + " (" + what.zone + ")";
+}
+
+json json_of_schedule(const job_schedule_info& schedule) {
+    const job_schedule& what = schedule.what;
+    const bool is_periodic = what.cron.empty();
+    return {
+        {"name", what.name},
+        {"queue", what.queue},
+        {"cron", is_periodic ? json() : json(what.cron)},
+        {"zone", is_periodic ? json() : json(what.zone)},
+        {"per_seconds", is_periodic ? json(seconds_of(what.every)) : json()},
+        {"misfire", name_of(what.misfire)},
+        {"catch_up_max", what.catch_up_max},
+        {"late_max_seconds", what.late_max.count()},
+        {"paused", schedule.is_paused},
+        {"next", shown(schedule.next)},
+        {"next_in_seconds", seconds_of(schedule.next_in)},
+        {"overdue_seconds", seconds_of(schedule.overdue_for)},
+        {"last", schedule.last ? json(shown(*schedule.last)) : json()},
+        {"last_job", schedule.last_job ? json(*schedule.last_job) : json()},
+        {"kind", what.job.kind},
+        {"payload", what.job.payload},
+        {"priority", what.job.priority},
+        {"unique_key", what.job.unique_key},
+        {"unique_until", what.job.unique == unique_until::started ? "started" : "ended"},
+        {"ordering_key", what.job.ordering_key},
+        {"attempts_max", what.job.retry.attempts_max}};
+}
+
+[[noreturn]] void refuse_unknown(const std::string& name) {
+    throw failure{
+        exit_status::failed,
+        "not_found",
+        "there is no schedule '" + printable(name) + "'; see `leasehold schedule list`"};
+}
+
+// Lateness alone is no reason for an alarm: the next worker follows the schedule's policy.
+std::string next_of(const job_schedule_info& schedule) {
+    if (schedule.is_paused) return "paused";
+    if (schedule.overdue_for > std::chrono::seconds{0}) {
+        return "due for " + shown(schedule.overdue_for);
+    }
+    return "in " + shown(schedule.next_in);
+}
+
+int add(schedule_options& chosen, const global_options& options) {
+    job_schedule& what = chosen.what;
+    if (chosen.per.empty() == chosen.cron.empty()) {
+        throw usage_failure("say when: either --per D or --cron EXPR");
+    }
+    if (!chosen.per.empty() && !chosen.zone.empty()) {
+        throw usage_failure("--tz goes with --cron: periods are counted in UTC");
+    }
+    if (!chosen.per.empty()) what.every = parse_duration(chosen.per, "--per");
+    what.cron = chosen.cron;
+    if (!chosen.zone.empty()) what.zone = chosen.zone;
+    what.misfire = policy_of(chosen.misfire);
+    what.late_max =
+        std::chrono::duration_cast<std::chrono::seconds>(parse_duration(chosen.late, "--late"));
+    what.job.payload = chosen.payload;
+    if (chosen.payload == "-") {
+        what.job.payload.assign(
+            std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}
+        );
+    }
+    what.job.conflict = conflict_of(chosen.conflict);
+    what.job.unique = unique_until_of(chosen.until);
+    what.job.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");
+    what.job.retry.delay_max = std::max(what.job.retry.delay_max, what.job.retry.delay);
+    if (!chosen.time_limit.empty()) {
+        what.job.time_limit = parse_duration(chosen.time_limit, "--time-limit");
+    }
+    const database db = open_database(options);
+    const bool has_changed = set_job_schedule(db, what);
+    const auto now = find_job_schedule(db, what.name);
+    if (options.is_json) {
+        json said = now ? json_of_schedule(*now) : json{{"name", what.name}};
+        said["changed"] = has_changed;
+        print_json(said);
+        return exit_status::done;
+    }
+    std::string said = "schedule '" + printable(what.name) + "' ";
+    said += has_changed ? "is set" : "was set already";
+    if (now) said += "; next: " + shown(now->next) + " (" + next_of(*now) + ")";
+    print_line(said);
+    return exit_status::done;
+}
+
+int list(const global_options& options) {
+    table schedules{{"NAME", "QUEUE", "KIND", "TIMES", "NEXT", "LAST", "JOB"}};
+    for (const job_schedule_info& each : list_job_schedules(open_database(options))) {
+        if (options.is_json) print_json(json_of_schedule(each));
+        const bool is_late = each.overdue_for > each.what.late_max;
+        schedules.add({
+            {printable(each.what.name)},
+            {printable(each.what.queue)},
+            {printable(each.what.job.kind)},
+            {printable(times_of(each.what))},
+            {next_of(each), is_late ? style::red : style::plain},
+            {each.last ? shown(*each.last) : "-"},
+            {each.last_job ? std::to_string(*each.last_job) : "-"},
+        });
+    }
+    if (!options.is_json) schedules.print();
+    return exit_status::done;
+}
+
+enum class change { remove, pause, resume };
+
+int apply(change what, const std::string& name, const global_options& options) {
+    const database db = open_database(options);
+    const bool is_found = what == change::remove  ? remove_job_schedule(db, name)
+                          : what == change::pause ? pause_job_schedule(db, name)
+                                                  : resume_job_schedule(db, name);
+    if (!is_found) refuse_unknown(name);
+    if (options.is_json) {
+        const auto now = find_job_schedule(db, name);
+        print_json(now ? json_of_schedule(*now) : json{{"name", name}, {"removed", true}});
+        return exit_status::done;
+    }
+    std::string said = "schedule '" + printable(name) + "' ";
+    if (what == change::remove) said += "is removed; the jobs it has enqueued stay";
+    if (what == change::pause) said += "is paused";
+    if (what == change::resume) said += "goes on with its next fire time";
+    print_line(said);
+    return exit_status::done;
+}
+
+void add_options(CLI::App& parser, schedule_options& chosen) {
+    new_job& job = chosen.what.job;
+    const auto text = [&](const char* name, std::string& into, const char* help, const char* word) {
+        parser.add_option(name, into, help)->option_text(word);
+    };
+    parser.add_option("NAME", chosen.what.name, "Of the schedule")->required();
+    parser.add_option("PAYLOAD", chosen.payload, "Of each job; -: from stdin; see {fire_time}");
+    parser.add_option("--queue", chosen.what.queue, "In which queue its jobs are enqueued")
+        ->option_text("Q")
+        ->required();
+    text("--per", chosen.per, "A fire time per D: 1s to 366d", "D");
+    text("--cron", chosen.cron, "The fire times of EXPR", "EXPR");
+    text("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
+    text("--misfire", chosen.misfire, "Of what was missed: once (default), skip, catch-up", "M");
+    parser.add_option("--catch-up", chosen.what.catch_up_max, "With catch-up: the latest N; 10")
+        ->option_text("N");
+    text("--late", chosen.late, "A fire time is missed after D; default 1m", "D");
+    text("--kind", job.kind, "What kind of job it is", "K");
+    parser.add_option("--priority", job.priority, "The smallest first; default 0")
+        ->option_text("N");
+    text("--unique-key", job.unique_key, "At most one such job at a time; else one per time", "U");
+    text("--on-conflict", chosen.conflict, "Where there is one: keep (default) or replace", "C");
+    text("--unique-until", chosen.until, "How long it is unique: ended (default) or started", "W");
+    text("--ordering-key", job.ordering_key, "After others of the same key, in order", "O");
+    parser.add_option("--attempts", job.retry.attempts_max, "Attempts in all; default 20")
+        ->option_text("N");
+    text("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s", "D");
+    text("--time-limit", chosen.time_limit, "Of one attempt; default none", "D");
+    const auto only = [&](const char* option, std::vector<std::string> words) {
+        parser.get_option(option)->check(CLI::IsMember(std::move(words)));
+    };
+    only("--misfire", {"skip", "once", "catch-up"});
+    only("--on-conflict", {"keep", "replace"});
+    only("--unique-until", {"ended", "started"});
+}
+
+constexpr const char* schedule_help =
+    "Each fire time enqueues one job in the whole cluster, by whichever worker of the queue looks\n"
+    "first (`leasehold work --queue Q`); nobody else is needed, and without a worker nothing\n"
+    "fires. `add` may be called again and again: what is the same stays as it is.\n"
+    "\n"
+    "--misfire: what becomes of fire times at which no worker ran, for longer than --late. once:\n"
+    "one job for all; skip: none; catch-up: one each, of the latest --catch-up.\n"
+    "\n"
+    "{fire_time} in PAYLOAD is replaced by the time: 2026-11-25T01:30:00Z. --cron is as that of\n"
+    "`leasehold once`. With --unique-key U nothing is enqueued while the job before has not "
+    "ended.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold schedule add nightly --queue reports --cron '30 2 * * *' --tz Europe/Berlin\n"
+    "  leasehold schedule add sync --queue sync --per 5m --unique-key sync 'at {fire_time}'\n"
+    "  leasehold schedule list\n"
+    "  leasehold schedule pause nightly\n"
+    "  leasehold schedule remove nightly\n"
+    "\n"
+    "Exit status: 0; 70 where there is no such schedule; otherwise see `leasehold --help`.\n";
+
+}  // namespace
+
+command add_schedule(CLI::App& tool, const global_options& options) {
+    CLI::App* const parser =
+        tool.add_subcommand("schedule", "Enqueue jobs by the clock: cron, once in the cluster");
+    parser->require_subcommand(1);
+    parser->footer(schedule_help);
+    auto chosen = std::make_shared<schedule_options>();
+    auto name = std::make_shared<std::string>();
+    CLI::App* const adding = parser->add_subcommand("add", "Set a schedule, or change it");
+    add_options(*adding, *chosen);
+    CLI::App* const listing = parser->add_subcommand("list", "List them by their names");
+    CLI::App* const removing = parser->add_subcommand("remove", "Remove one");
+    CLI::App* const pausing = parser->add_subcommand("pause", "Let one not fire");
+    CLI::App* const resuming = parser->add_subcommand("resume", "Let it fire again");
+    for (CLI::App* const each : {removing, pausing, resuming}) {
+        each->add_option("NAME", *name, "The schedule")->required();
+    }
+    for (CLI::App* const each : {adding, listing, removing, pausing, resuming}) {
+        each->fallthrough()->footer(schedule_help);
+    }
+    return {parser, [=, &options] {
+                if (adding->parsed()) return add(*chosen, options);
+                if (removing->parsed()) return apply(change::remove, *name, options);
+                if (pausing->parsed()) return apply(change::pause, *name, options);
+                if (resuming->parsed()) return apply(change::resume, *name, options);
+                return list(options);
+            }};
+}
+
+}  // namespace leasehold::cli

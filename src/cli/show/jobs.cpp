@@ -1,0 +1,405 @@
+// `leasehold job`: enqueue, list, show, retry, cancel.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/run/events.hpp"
+#include "cli/show/job_lines.hpp"
+#include "cli/ticking_line.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/job_queue.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using nlohmann::json;
+
+struct enqueue_options {
+    std::string queue;
+    std::string file;
+    std::string payload;
+    std::string delay = "0";
+    std::string run_at;
+    std::string time_limit;
+    std::string retry_delay = "5s";
+    std::string conflict = "keep";
+    std::string until = "ended";
+    new_job what;
+};
+
+json json_of_job(const job_info& job) {
+    const auto seconds_or_null = [](const std::optional<std::chrono::microseconds>& length) {
+        return length ? json(seconds_of(*length)) : json();
+    };
+    return {
+        {"id", job.id},
+        {"queue", job.queue},
+        {"kind", job.kind},
+        {"state", name_of(job.state)},
+        {"priority", job.priority},
+        {"attempts", job.attempts},
+        {"attempts_max", job.attempts_max},
+        {"rescues", job.rescues},
+        {"token", job.token.number},
+        {"payload", job.payload},
+        {"unique_key", job.unique_key},
+        {"ordering_key", job.ordering_key},
+        {"node", job.node_info},
+        {"progress", job.progress},
+        {"error", job.error},
+        {"result", job.result},
+        {"cancel_requested", job.is_cancel_requested},
+        {"enqueued_seconds_ago", seconds_of(job.enqueued_ago)},
+        {"due_in_seconds", seconds_of(job.due_in)},
+        {"running_seconds", seconds_or_null(job.running_for)},
+        {"ended_seconds_ago", seconds_or_null(job.ended_ago)},
+        {"needs", job.needs},
+    };
+}
+
+std::string all_of(std::istream& from) {
+    return {std::istreambuf_iterator<char>{from}, std::istreambuf_iterator<char>{}};
+}
+
+void tell(const enqueued_job& made, bool is_json) {
+    if (is_json) {
+        print_json({{"id", made.id}, {"new", made.is_new}, {"running", made.is_running}});
+        return;
+    }
+    std::string said = std::to_string(made.id);
+    if (!made.is_new) said += " was there already";
+    if (made.is_running) said += ", and runs: nothing was enqueued";
+    print_line(said);
+}
+
+std::vector<new_job> jobs_of(const enqueue_options& chosen) {
+    if (chosen.file == "-") return jobs_in(std::cin, chosen.what, "standard input");
+    std::ifstream file{chosen.file};
+    if (!file) {
+        throw failure{
+            exit_status::usage,
+            name_of(errc::invalid_argument),
+            "the file " + chosen.file + " cannot be read: name another, or - for standard input"};
+    }
+    return jobs_in(file, chosen.what, chosen.file);
+}
+
+// The progress, for another thread to show.
+struct enqueued_so_far {
+    std::atomic<std::size_t> of = 0;  // 0: the lines are still being read
+    std::atomic<std::size_t> sent = 0;
+};
+
+// Enqueues all lines or none: reads all before it sends any, and sends them in one transaction.
+std::vector<enqueued_job> enqueue_lines(
+    const enqueue_options& chosen, const global_options& options, enqueued_so_far& so_far
+) {
+    const std::vector<new_job> jobs = jobs_of(chosen);
+    // Jobs that need each other by their places in the list are one part.
+    const bool is_one =
+        std::ranges::any_of(jobs, [](const new_job& each) { return !each.needs_of_list.empty(); });
+    const std::ptrdiff_t part_max = is_one ? std::ssize(jobs) : 1000;
+    so_far.of = jobs.size();
+    const database db = open_database(options, std::chrono::seconds{60});
+    const job_queue queue{db, chosen.queue};
+    std::vector<enqueued_job> made;
+    transaction tx = db.begin();
+    for (auto first = jobs.begin(); first != jobs.end();) {
+        const auto last = first + std::min(part_max, jobs.end() - first);
+        const auto part = queue.enqueue_many_in(tx, {first, last});
+        made.insert(made.end(), part.begin(), part.end());
+        so_far.sent = made.size();
+        first = last;
+    }
+    tx.commit();
+    return made;
+}
+
+int enqueue_file(const enqueue_options& chosen, const global_options& options) {
+    enqueued_so_far so_far;
+    ticking_line progress{
+        [&] {
+            const std::size_t of = so_far.of;
+            if (of == 0) return "reading " + chosen.file;
+            return "enqueued " + std::to_string(so_far.sent) + " of " + std::to_string(of) +
+                   " jobs";
+        },
+        options.is_json};
+    background<std::vector<enqueued_job>> running{
+        [&](const std::stop_token&) { return enqueue_lines(chosen, options, so_far); }};
+    while (!wait_for({running.source()}, progress.tick())) continue;
+    progress.clear();
+    const auto made = running.take();
+    if (options.is_json) {
+        for (const enqueued_job& each : made) tell(each, true);
+        return exit_status::done;
+    }
+    const auto is_new = [](const enqueued_job& each) { return each.is_new; };
+    const auto count = std::count_if(made.begin(), made.end(), is_new);
+    std::string said = "enqueued " + std::to_string(count) + " jobs";
+    const auto kept = std::ssize(made) - count;
+    if (kept > 0) said += "; " + std::to_string(kept) + " were there already";
+    const auto stay = std::ranges::count_if(made, &enqueued_job::is_running);
+    if (stay > 0) said += ", of which " + std::to_string(stay) + " run and stay as they are";
+    print_line(said);
+    return exit_status::done;
+}
+
+int enqueue(enqueue_options& chosen, bool has_payload, const global_options& options) {
+    new_job& what = chosen.what;
+    what.delay = parse_duration(chosen.delay, "--delay");
+    what.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");
+    what.retry.delay_max = std::max(what.retry.delay_max, what.retry.delay);
+    if (!chosen.run_at.empty()) what.run_at = parse_instant(chosen.run_at, "--run-at");
+    if (!chosen.time_limit.empty()) {
+        what.time_limit = parse_duration(chosen.time_limit, "--time-limit");
+    }
+    what.conflict = conflict_of(chosen.conflict);
+    what.unique = unique_until_of(chosen.until);
+    if (!chosen.file.empty()) {
+        if (has_payload) throw usage_failure("say PAYLOAD or --file, not both");
+        return enqueue_file(chosen, options);
+    }
+    if (!has_payload) {
+        throw usage_failure(
+            "there is no payload: give it as a word, as - to read it from standard input, or "
+            "many with --file"
+        );
+    }
+    what.payload = chosen.payload == "-" ? all_of(std::cin) : chosen.payload;
+    const job_queue queue{open_database(options), chosen.queue};
+    tell(queue.enqueue(what), options.is_json);
+    return exit_status::done;
+}
+
+std::string shown_when(const job_info& job) {
+    if (job.ended_ago) return "ended " + shown(*job.ended_ago) + " ago";
+    if (job.running_for) return "runs for " + shown(*job.running_for);
+    if (job.state == job_state::scheduled || job.state == job_state::retryable) {
+        return "due in " + shown(job.due_in);
+    }
+    return "waits for " + shown(job.enqueued_ago);
+}
+
+int list(
+    const std::string& queue,
+    const std::string& state,
+    job_filter filter,
+    bool is_json,
+    const global_options& options
+) {
+    filter.queue = queue;
+    if (!state.empty()) filter.state = job_state_of(state);
+    table jobs{{"ID", "QUEUE", "KIND", "STATE", "ATTEMPT", "WHEN", "NODE", "ERROR"}};
+    for (const job_info& each : list_jobs(open_database(options), filter)) {
+        if (is_json) print_json(json_of_job(each));
+        const bool is_bad = each.state == job_state::discarded;
+        jobs.add({
+            {std::to_string(each.id)},
+            {printable(each.queue)},
+            {printable(each.kind)},
+            {name_of(each.state), is_bad ? style::red : style::plain},
+            {std::to_string(each.attempts) + "/" + std::to_string(each.attempts_max)},
+            {shown_when(each)},
+            {printable(each.node_info)},
+            {printable(summary_of(each.error))},
+        });
+    }
+    if (!is_json) jobs.print();
+    return exit_status::done;
+}
+
+[[noreturn]] void refuse_unknown(job_id id) {
+    throw failure{
+        exit_status::failed,
+        "not_found",
+        "there is no job " + std::to_string(id) +
+            ": it was never enqueued, or has ended and is not kept; see `leasehold job list`"};
+}
+
+int show(job_id id, const global_options& options) {
+    const auto found = find_job(open_database(options), id);
+    if (!found) refuse_unknown(id);
+    if (options.is_json) {
+        print_json(json_of_job(*found));
+        return exit_status::done;
+    }
+    const json fields = json_of_job(*found);
+    for (const auto& [name, value] : fields.items()) {
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (!value.empty() && !text.empty()) print_line(name + ": " + printable(text));
+    }
+    return exit_status::done;
+}
+
+int retry(const std::vector<job_id>& ids, const global_options& options) {
+    const database db = open_database(options);
+    for (const job_id id : ids) {
+        const retry_outcome outcome = retry_job(db, id);
+        if (outcome == retry_outcome::not_found) refuse_unknown(id);
+        if (options.is_json) {
+            print_json({{"id", id}, {"outcome", name_of(outcome)}});
+            continue;
+        }
+        std::string said = "is available";
+        if (outcome == retry_outcome::redriven) said = "begins again";
+        if (outcome == retry_outcome::running) said = "runs already";
+        if (outcome == retry_outcome::duplicate) {
+            said = "stays as it is: another one has its unique key now";
+        }
+        print_line("job " + std::to_string(id) + " " + said);
+    }
+    return exit_status::done;
+}
+
+int cancel(const std::vector<job_id>& ids, const global_options& options) {
+    const database db = open_database(options);
+    for (const job_id id : ids) {
+        const cancel_outcome outcome = cancel_job(db, id);
+        if (outcome == cancel_outcome::not_found) refuse_unknown(id);
+        if (options.is_json) {
+            print_json({{"id", id}, {"outcome", name_of(outcome)}});
+            continue;
+        }
+        std::string said = "is cancelled";
+        if (outcome == cancel_outcome::requested) said = "runs, and was asked to stop";
+        if (outcome == cancel_outcome::ended) said = "has ended before";
+        print_line("job " + std::to_string(id) + " " + said);
+    }
+    return exit_status::done;
+}
+
+void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
+    new_job& what = chosen.what;
+    parser.add_option("--queue", chosen.queue, "In which queue")->option_text("Q")->required();
+    parser.add_option("--kind", what.kind, "What kind of job it is")->option_text("K");
+    parser.add_option("--priority", what.priority, "The smallest first; default 0")
+        ->option_text("N");
+    parser.add_option("--delay", chosen.delay, "Not before so long from now")->option_text("D");
+    parser.add_option("--run-at", chosen.run_at, "Not before: 2026-12-24T18:00:00Z")
+        ->option_text("T")
+        ->excludes("--delay");
+    parser.add_option("--unique-key", what.unique_key, "At most one such job at a time")
+        ->option_text("U");
+    parser
+        .add_option(
+            "--on-conflict", chosen.conflict, "Where there is one: keep (default), replace or fail"
+        )
+        ->option_text("C")
+        ->check(CLI::IsMember(std::vector<std::string>{"keep", "replace", "fail"}));
+    parser
+        .add_option(
+            "--unique-until", chosen.until, "How long it is unique: ended (default) or started"
+        )
+        ->option_text("W")
+        ->check(CLI::IsMember(std::vector<std::string>{"ended", "started"}));
+    parser
+        .add_option("--ordering-key", what.ordering_key, "After others of the same key, in order")
+        ->option_text("O");
+    parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
+        ->option_text("ID")
+        ->allow_extra_args(false);
+    parser.add_option("--attempts", what.retry.attempts_max, "Attempts in all; default 20")
+        ->option_text("N");
+    parser.add_option("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s")
+        ->option_text("D");
+    parser.add_option("--time-limit", chosen.time_limit, "Of one attempt; default none")
+        ->option_text("D");
+    parser.add_option("--file", chosen.file, "One JSON object per line: see below")
+        ->option_text("F");
+}
+
+const std::vector<std::string> job_states{
+    "scheduled",
+    "available",
+    "blocked",
+    "running",
+    "retryable",
+    "completed",
+    "discarded",
+    "cancelled",
+};
+
+constexpr const char* job_help =
+    "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
+    "unique_key, unique_until, ordering_key, attempts_max; what a line does not say is as the "
+    "options say. A\n"
+    "payload that is a JSON string is delivered as its text, any other value as it is written. "
+    "All\n"
+    "lines are enqueued or none. --file -: from standard input. A line with a name may be needed "
+    "by\n"
+    "others: needs is an array of names, and of numbers of jobs, which have to complete first;\n"
+    "with needs_until \"ended\" to end.\n"
+    "\n"
+    "States: scheduled, available, blocked (behind others of its ordering key, or those\n"
+    "it needs), running,\n"
+    "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
+    "  leasehold job enqueue --queue reports --unique-key 2026-11 --delay 10m - <report.json\n"
+    "  leasehold job enqueue --queue images --file pictures.jsonl\n"
+    "  leasehold job list --queue mail --state discarded\n"
+    "  leasehold job retry 4711\n"
+    "  leasehold --json job show 4711 | jq -r .error\n"
+    "\n"
+    "Exit status: 0; 70 where there is no such job; otherwise see `leasehold --help`.\n";
+
+void add_ids(CLI::App& parser, std::vector<job_id>& ids) {
+    parser.add_option("ID", ids, "The jobs' numbers")->required();
+}
+
+}  // namespace
+
+command add_job(CLI::App& tool, const global_options& options) {
+    CLI::App* const parser = tool.add_subcommand("job", "Enqueue, list, show, retry, cancel jobs");
+    parser->require_subcommand(1);
+    parser->footer(job_help);
+    auto chosen = std::make_shared<enqueue_options>();
+    auto filter = std::make_shared<job_filter>();
+    auto state = std::make_shared<std::string>();
+    auto ids = std::make_shared<std::vector<job_id>>();
+    auto after = std::make_shared<job_id>(0);
+    CLI::App* const enqueuing = parser->add_subcommand("enqueue", "Enqueue one job, or a file");
+    add_enqueue_options(*enqueuing, *chosen);
+    CLI::Option* const payload =
+        enqueuing->add_option("PAYLOAD", chosen->payload, "What the job is about; -: from stdin");
+    CLI::App* const listing = parser->add_subcommand("list", "List jobs by their numbers");
+    listing->add_option("--queue", filter->queue, "Only of this queue")->option_text("Q");
+    listing->add_option("--state", *state, "Only in this state")
+        ->option_text("S")
+        ->check(CLI::IsMember(job_states));
+    listing->add_option("--after", *after, "Only greater numbers: the next page")
+        ->option_text("ID");
+    listing->add_option("--limit", filter->limit, "At most so many; default 100")->option_text("N");
+    CLI::App* const showing = parser->add_subcommand("show", "Show all of one job");
+    CLI::App* const retrying =
+        parser->add_subcommand("retry", "Let jobs run now, or begin again where they have ended");
+    CLI::App* const cancelling =
+        parser->add_subcommand("cancel", "Cancel jobs; those that run are asked to stop");
+    for (CLI::App* const each : {showing, retrying, cancelling}) add_ids(*each, *ids);
+    for (CLI::App* const each : {enqueuing, listing, showing, retrying, cancelling}) {
+        each->fallthrough()->footer(job_help);
+    }
+    return {parser, [=, &options] {
+                if (enqueuing->parsed()) return enqueue(*chosen, payload->count() > 0, options);
+                if (retrying->parsed()) return retry(*ids, options);
+                if (cancelling->parsed()) return cancel(*ids, options);
+                if (showing->parsed()) {
+                    if (ids->size() != 1) throw usage_failure("`job show` takes one number");
+                    return show(ids->front(), options);
+                }
+                if (*after > 0) filter->after = *after;
+                return list(filter->queue, *state, *filter, options.is_json, options);
+            }};
+}
+
+}  // namespace leasehold::cli
