@@ -177,7 +177,7 @@ job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& 
     use([&](connection& on, store& stores) {
         kept = kept_of(on, stores, queue.name);
         for (const job_end& each : ends) {
-            if (each.step == job_step::complete || !stores.job_needs->is_needed(on, each.id)) {
+            if (each.becomes == job_state::completed || !stores.job_needs->is_needed(on, each.id)) {
                 continue;
             }
             kept.discarded = std::max<std::chrono::microseconds>(kept.discarded, needed_kept_min);

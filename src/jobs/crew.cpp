@@ -44,7 +44,7 @@ outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
         return {why::lost, &worker_report::lost};
     }
     if (*became == job_state::cancelled) return {why::cancelled, &worker_report::cancelled};
-    switch (one.end.step) {
+    switch (one.step) {
         case job_step::complete:
             return {why::completed, &worker_report::completed};
         case job_step::fail:
@@ -63,10 +63,14 @@ outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
     return {why::cancelled, &worker_report::cancelled};
 }
 
-ended_job end_of(const job::implementation& one, job_end end) {
-    ended_job made{one.queue(), std::move(end)};
+ended_job end_of(const job::implementation& one, attempt_end end) {
+    ended_job made;
+    made.queue = one.queue();
+    made.step = end.step;
+    made.end = end_after(one.what(), end.step, end.delay, std::move(end.words));
     made.has_key = !one.what().ordering_key.empty();
-    made.presumed = one.state_after(made.end);
+    const bool is_asked = one.why_stopped() == job_stop_reason::cancel_requested;
+    made.presumed = under_request(made.end.becomes, is_asked);
     made.kind = one.what().kind;
     made.attempt = one.what().attempts;
     if (one.started) made.ran = local_clock::now() - *one.started;
@@ -90,7 +94,7 @@ event count_end(const ended_job& one, std::optional<job_state> became, worker_re
     made.number = one.end.id;
     made.reason = why;
     made.took = one.ran;
-    const bool is_error = one.end.step == job_step::fail || one.end.step == job_step::discard;
+    const bool is_error = one.step == job_step::fail || one.step == job_step::discard;
     const std::string_view words = one.end.words;
     if (is_error) made.detail = words.substr(0, words.find('\n'));
     return made;
@@ -134,13 +138,11 @@ void job::implementation::set_result(std::string_view words) {
 void job::implementation::decide(
     job_step step, std::chrono::microseconds delay, std::string_view words
 ) {
-    end_.step = step;
-    end_.delay = delay;
-    end_.words = cut(words);
+    end_ = {step, delay, cut(words)};
 }
 
 void job::implementation::complete_in(transaction_ref tx) {
-    job_end end{what_.id, what_.token, job_step::complete, {}, end_.words};
+    const job_end end = end_after(what_, job_step::complete, {}, end_.words);
     const auto desk = desk_.lock();
     if (!desk || !desk->complete_in(tx, queue_, end)) {
         ask_to_stop(job_stop_reason::claim_lost);
@@ -152,14 +154,12 @@ void job::implementation::complete_in(transaction_ref tx) {
     is_completed_in_transaction_ = true;
 }
 
-job_end job::implementation::failed(std::string_view words) const {
-    job_end end{what_.id, what_.token, job_step::fail, {}, cut(words)};
-    end.delay = delay_after(what_.retry, what_.attempts, drawn());
-    return end;
+attempt_end job::implementation::failed(std::string_view words) const {
+    return {job_step::fail, delay_after(what_.retry, what_.attempts, drawn()), cut(words)};
 }
 
 // The end of a job whose handler threw this, or returned.
-job_end job::implementation::judged(const std::optional<std::string>& thrown) const {
+attempt_end job::implementation::judged(const std::optional<std::string>& thrown) const {
     const auto why = why_stopped();
     if (is_completed_in_transaction_) {
         // If the transaction was committed the job is gone, and the database refuses this end.
@@ -175,8 +175,8 @@ job_end job::implementation::judged(const std::optional<std::string>& thrown) co
     return failed(*thrown);
 }
 
-job_end job::implementation::run(const job_handler& with) {
-    end_ = {what_.id, what_.token, job_step::complete, {}, {}};
+attempt_end job::implementation::run(const job_handler& with) {
+    end_ = {};
     std::optional<std::string> thrown;
     try {
         job seen{*this};
@@ -187,16 +187,6 @@ job_end job::implementation::run(const job_handler& with) {
         thrown = "the handler threw what is no std::exception";
     }
     return judged(thrown);
-}
-
-job_state job::implementation::state_after(const job_end& end) const {
-    if (end.step == job_step::complete) return job_state::completed;
-    const bool is_asked = why_stopped() == job_stop_reason::cancel_requested;
-    if (is_asked || end.step == job_step::cancel) return job_state::cancelled;
-    const bool has_failed = end.step == job_step::fail;
-    const bool is_last = what_.attempts >= what_.retry.attempts_max;
-    if (end.step == job_step::discard || (has_failed && is_last)) return job_state::discarded;
-    return has_failed ? job_state::retryable : job_state::available;
 }
 
 // ---------------------------------------------------------------------------------- all of them
@@ -251,7 +241,7 @@ void crew::work() {
         guard.unlock();
         const job_handler& with = handler_of(mine->what().kind);
         if (with) tell_start(*mine);
-        job_end end = with ? mine->run(with) : mine->returned();
+        attempt_end end = with ? mine->run(with) : returned();
         guard.lock();
         if (mine->is_abandoned) continue;
         running_.erase(claim);
@@ -278,7 +268,7 @@ void crew::note_end(ended_job end) {
 
 void crew::rest(std::chrono::milliseconds how_long) {
     rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
-    for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, each->returned()));
+    for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, returned()));
 }
 
 void crew::give(const std::vector<task>& jobs) {
@@ -293,7 +283,7 @@ void crew::give(const std::vector<task>& jobs) {
 std::vector<ended_job> crew::take_back() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
-    for (const task& each : waiting_) ends.push_back(end_of(*each, each->returned()));
+    for (const task& each : waiting_) ends.push_back(end_of(*each, returned()));
     waiting_.clear();
     return ends;
 }
@@ -388,7 +378,7 @@ std::vector<ended_job> crew::abandon() {
     std::vector<ended_job> ends;
     for (const auto& [claim, each] : running_) {
         each->is_abandoned = true;
-        ends.push_back(end_of(*each, each->returned()));
+        ends.push_back(end_of(*each, returned()));
     }
     return ends;
 }

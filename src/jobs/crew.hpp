@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "core/thread_mutex.hpp"
-#include "jobs/job_store.hpp"
+#include "jobs/job_attempt.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/observer.hpp"
 #include "leasehold/worker.hpp"
@@ -39,6 +39,16 @@ public:
     virtual bool note_progress(job_id id, fencing_token token, const std::string& words) = 0;
     virtual bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) = 0;
 };
+
+struct attempt_end {
+    job_step step = job_step::complete;
+    std::chrono::microseconds delay{0};
+    std::string words{};
+};
+// Gives the job back, with its attempt uncounted.
+inline attempt_end returned() {
+    return {job_step::release, {}, {}};
+}
 
 class job::implementation {
 public:
@@ -61,12 +71,8 @@ public:
 
     bool is_completed_in_transaction() const noexcept { return is_completed_in_transaction_; }
     std::chrono::milliseconds rest() const noexcept { return rest_; }
-    // The end that gives the job back, with its attempt uncounted.
-    job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
     // Runs the handler, and says what becomes of the job.
-    job_end run(const job_handler& with);
-    // The job's state after this end, for when no row has it.
-    job_state state_after(const job_end& end) const;
+    attempt_end run(const job_handler& with);
 
     // Guarded by the crew's mutex.
     std::optional<local_clock::time_point> started;
@@ -74,8 +80,8 @@ public:
     bool is_abandoned = false;
 
 private:
-    job_end failed(std::string_view words) const;
-    job_end judged(const std::optional<std::string>& thrown) const;
+    attempt_end failed(std::string_view words) const;
+    attempt_end judged(const std::optional<std::string>& thrown) const;
 
     const claimed_job what_;
     const std::string queue_;
@@ -84,7 +90,7 @@ private:
     mutable thread_mutex mutex_;
     job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
     // Used by the handler's thread alone.
-    job_end end_;
+    attempt_end end_;
     std::chrono::milliseconds rest_{0};  // of the worker, after this job
     std::atomic<bool> is_completed_in_transaction_ = false;
 };
@@ -92,6 +98,7 @@ private:
 struct ended_job {
     std::string queue;
     job_end end;
+    job_step step{};
     // Set by complete_in(). If the transaction was committed the job is done, and the database
     // refuses this end.
     bool is_in_transaction = false;

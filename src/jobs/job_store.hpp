@@ -62,23 +62,21 @@ struct claim_result {
     bool session_has_ended = false;
 };
 
-// The way a running job ends or goes on. Its attempt counts only if it failed or ended.
-enum class job_step {
-    complete = 1,
-    fail = 2,     // retryable after `delay`, or discarded if that was its last attempt
-    snooze = 3,   // scheduled after `delay`; available if that is 0
-    release = 4,  // available at once
-    discard = 5,
-    cancel = 6,
-};
-
+// The way a running job ends or goes on; decided in job_attempt.hpp. Its attempt counts unless it
+// becomes scheduled or available.
 struct job_end {
     job_id id = 0;
     fencing_token token;
-    job_step step = job_step::complete;
-    std::chrono::microseconds delay{0};
-    std::string words{};  // the result of a completed job, the error of other ends
+    job_state becomes = job_state::completed;
+    std::chrono::microseconds delay{0};  // until it is due, if it becomes scheduled or retryable
+    std::string words{};  // the result of a completed job; else the error, if not empty
 };
+
+// A job with a request to cancel it becomes cancelled, unless it has completed.
+constexpr job_state under_request(job_state becomes, bool is_cancel_requested) noexcept {
+    const bool gives_in = is_cancel_requested && becomes != job_state::completed;
+    return gives_in ? job_state::cancelled : becomes;
+}
 
 // The times for which rows of ended jobs are kept, from the queue's settings.
 struct job_retention {

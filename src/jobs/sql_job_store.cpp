@@ -156,10 +156,10 @@ std::int64_t sql_job_store::kept_for(microseconds retention) {
 }
 
 std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& kept) {
-    switch (end.step) {
-        case job_step::complete:
+    switch (end.becomes) {
+        case job_state::completed:
             return kept_for(end.words.empty() ? kept.completed : kept.with_result);
-        case job_step::cancel:
+        case job_state::cancelled:
             return kept_for(kept.cancelled);
         default:
             return kept_for(kept.discarded);
@@ -167,7 +167,7 @@ std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& 
 }
 
 bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
-    return end.step == job_step::complete && kept_after(end, kept) < 0;
+    return end.becomes == job_state::completed && kept_after(end, kept) < 0;
 }
 
 std::set<job_id> sql_job_store::ids_in(std::string_view list) {

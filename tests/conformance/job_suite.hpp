@@ -5,8 +5,8 @@
 #include <set>
 
 #include "conformance/suite.hpp"
+#include "jobs/job_attempt.hpp"
 #include "jobs/job_queue_store.hpp"
-#include "jobs/job_store.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/job_queue.hpp"
 #include "session/session_store.hpp"
@@ -40,7 +40,7 @@ inline job_end end_of(
     std::chrono::microseconds delay = std::chrono::microseconds{0},
     std::string words = {}
 ) {
-    return {job.id, job.token, step, delay, std::move(words)};
+    return end_after(job, step, delay, std::move(words));
 }
 
 inline std::vector<job_id> ids_of(const std::vector<claimed_job>& jobs) {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cost/suite.hpp"
+#include "jobs/job_attempt.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_queue_store.hpp"
-#include "jobs/job_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -158,7 +158,7 @@ protected:
         connection& on, store& stores, const std::vector<claimed_job>& jobs, job_step step
     ) {
         std::vector<job_end> ends;
-        for (const claimed_job& each : jobs) ends.push_back({each.id, each.token, step, 24h, {}});
+        for (const claimed_job& each : jobs) ends.push_back(end_after(each, step, 24h, {}));
         const auto done = stores.jobs->finish(on, numbered(1), ends, {});
         EXPECT_EQ(std::count(done.begin(), done.end(), std::nullopt), 0);
     }

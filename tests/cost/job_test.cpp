@@ -5,10 +5,10 @@
 #include <set>
 
 #include "cost/suite.hpp"
+#include "jobs/job_attempt.hpp"
 #include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_queue_store.hpp"
-#include "jobs/job_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -36,7 +36,7 @@ protected:
     ) {
         std::vector<job_end> ends;
         for (const claimed_job& each : jobs) {
-            ends.push_back({each.id, each.token, step, 24h, words});
+            ends.push_back(end_after(each, step, 24h, words));
         }
         return ends;
     }

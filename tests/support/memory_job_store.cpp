@@ -118,39 +118,32 @@ job_state finish_one(
     memory_tables& tables, seen_jobs& jobs, const job_end& end, const job_retention& kept
 ) {
     job_row row = *jobs.find(end.id);
-    const bool has_failed = end.step == job_step::fail;
-    if (end.step == job_step::complete) {
-        row.result = end.words;
-        const auto keep = end.words.empty() ? kept.completed : kept.with_result;
-        jobs.end(end.id, row, job_state::completed, keep);
+    const job_state to = under_request(end.becomes, row.is_cancel_requested);
+    const bool has_failed = to == job_state::retryable;
+    if (to >= job_state::completed) {
+        auto keep = kept.discarded;
+        if (to == job_state::cancelled) keep = kept.cancelled;
+        if (to == job_state::completed) {
+            row.result = end.words;
+            keep = end.words.empty() ? kept.completed : kept.with_result;
+        } else if (!end.words.empty()) {
+            row.error = end.words;
+        }
+        jobs.end(end.id, row, to, keep);
         jobs.free_next_of(row);
-        return job_state::completed;
-    }
-    const bool gives_words =
-        has_failed || end.step == job_step::discard || end.step == job_step::cancel;
-    if (gives_words && !end.words.empty()) row.error = end.words;
-    if (end.step == job_step::cancel || row.is_cancel_requested) {
-        jobs.end(end.id, row, job_state::cancelled, kept.cancelled);
-        jobs.free_next_of(row);
-        return job_state::cancelled;
-    }
-    const bool was_last = has_failed && row.attempts >= row.what.retry.attempts_max;
-    if (end.step == job_step::discard || was_last) {
-        jobs.end(end.id, row, job_state::discarded, kept.discarded);
-        jobs.free_next_of(row);
-        return job_state::discarded;
+        return to;
     }
     row.session.reset();
-    row.state = job_state::available;
-    if (!has_failed) --row.attempts;
-    if (has_failed || (end.step == job_step::snooze && end.delay > microseconds{0})) {
-        row.state = has_failed ? job_state::retryable : job_state::scheduled;
-        row.due_at = tables.now + end.delay;
+    row.state = to;
+    if (has_failed) {
+        row.error = end.words;
+    } else {
+        --row.attempts;
     }
-    const bool is_out_of_the_way = row.state == job_state::scheduled;
+    if (to != job_state::available) row.due_at = tables.now + end.delay;
     jobs.put(end.id, row);
-    if (is_out_of_the_way) jobs.free_next_of(row);
-    return row.state;
+    if (to == job_state::scheduled) jobs.free_next_of(row);
+    return to;
 }
 
 class memory_job_store final : public job_store {

@@ -122,8 +122,8 @@ void use_jobs(const database& db) {
         EXPECT_TRUE(jobs.note_progress(on, worker.id(), first, running[0].token, "half"));
         jobs.standings(on, worker.id(), {{first, running[0].token}});
         const std::vector<job_end> ends{
-            {first, running[0].token, job_step::complete, 0us, "with a result"},
-            {second, running[1].token, job_step::fail, 1h, "failed"}};
+            {first, running[0].token, job_state::completed, 0us, "with a result"},
+            {second, running[1].token, job_state::retryable, 1h, "failed"}};
         const job_retention kept{0us, 1h, 1h, 1h};
         for (const auto& each : jobs.finish(on, worker.id(), ends, kept)) EXPECT_TRUE(each);
         queues.look(on, {queue});

@@ -11,7 +11,7 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr std::chrono::milliseconds patience{200};
+constexpr std::chrono::milliseconds write_timeout{200};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::string unstalled_errors::gap() const {
 // lost.
 bool unstalled_errors::write_whole(std::string_view words) const {
     using std::chrono::milliseconds;
-    const auto until = local_clock::now() + (is_stalled_ ? milliseconds{0} : patience);
+    const auto until = local_clock::now() + (is_stalled_ ? milliseconds{0} : write_timeout);
     const std::size_t size = words.size();
     while (!words.empty()) {
         const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());

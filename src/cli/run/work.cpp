@@ -243,7 +243,7 @@ nlohmann::json json_of(const worker_report& report) {
         {"left", left}};
 }
 
-std::string shown(const worker_report& report) {
+std::string summary_of(const worker_report& report) {
     std::string text = std::to_string(report.completed) + " completed";
     const auto add = [&](std::int64_t count, const char* what) {
         if (count > 0) text += ", " + std::to_string(count) + " " + what;
@@ -324,7 +324,7 @@ int run_work(
     const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
-    ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
+    ticking_line progress{[&] { return summary_of(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     worker_patience patience{db, does, *in};
     const auto drain_patience = [&](int signal) {
@@ -351,7 +351,7 @@ int run_work(
     if (is_json) {
         print_json(json_of(report));
     } else {
-        std::cerr << "leasehold: " + shown(report) + shown_left(report.left) + '\n';
+        std::cerr << "leasehold: " + summary_of(report) + shown_left(report.left) + '\n';
     }
     if (stopped_by == 0) return in->trouble.status();
     const bool was_asked = stopped_by == SIGTERM || stopped_by == SIGINT || stopped_by == SIGHUP;

@@ -280,23 +280,18 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- The job rows of {held} with the end of each: step, delay, text in hexadecimal digits, the
--- microseconds that the row of a job that ends by this step is kept, or -1, and the microseconds
+-- The job rows of {held} with the end of each: state, delay, text in hexadecimal digits, the
+-- microseconds that the row of a job that ends so is kept, or -1, and the microseconds
 -- that a cancelled job is kept.
 -- word: ends
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
-        asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', step BIGINT PATH '$[2]',
+        asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', becomes BIGINT PATH '$[2]',
         delay BIGINT PATH '$[3]', words TEXT PATH '$[4]', kept BIGINT PATH '$[5]',
         kept_cancelled BIGINT PATH '$[6]')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 -- A job with a request to cancel it ends as cancelled, unless it has completed.
 -- word: to_state
-CASE WHEN a.step = 1 THEN 6
-             WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN 8
-             WHEN a.step = 5 OR (a.step = 2 AND j.attempts >= {attempts_max}) THEN 7
-             WHEN a.step = 2 THEN 4
-             WHEN a.step = 3 AND a.delay > 0 THEN 1
-             ELSE 2 END
+IF(a.becomes <> 6 AND j.is_cancel_requested = 1, 8, a.becomes)
 -- word: kept
 IF({to_state} = 8, a.kept_cancelled, a.kept)
 
@@ -322,15 +317,15 @@ SELECT {next_ids} INTO @leasehold_next FROM next_of n;
 INSERT INTO {prefix}job_history
     ({job_columns}, error, result, state, ended_at, prune_at)
 SELECT {job_columns},
-       IF(a.step IN (2, 5, 6) AND a.words <> '', UNHEX(a.words), j.error),
-       IF(a.step = 1 AND a.words <> '', UNHEX(a.words), NULL),
+       IF(a.becomes <> 6 AND a.words <> '', UNHEX(a.words), j.error),
+       IF(a.becomes = 6 AND a.words <> '', UNHEX(a.words), NULL),
        {to_state}, {utc}, {utc} + {kept}
 FROM {ends} WHERE {stands} AND j.session_id = $1 AND {to_state} > 5 AND {kept} >= 0;
 UPDATE {ends}
 SET j.due_at = IF({to_state} IN (1, 4), {utc} + a.delay, NULL),
-    j.error = IF(a.step = 2, UNHEX(a.words), j.error),
+    j.error = IF(a.becomes = 4, UNHEX(a.words), j.error),
     j.session_id = NULL, j.state = {to_state},
-    j.attempts = IF(a.step = 2, j.attempts, j.attempts - 1)
+    j.attempts = IF(a.becomes = 4, j.attempts, j.attempts - 1)
 WHERE {stands} AND j.session_id = $1 AND {to_state} <= 5;
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $1;
 {free_next};

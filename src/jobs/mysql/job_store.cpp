@@ -307,7 +307,7 @@ void mysql_job_store::finish_rest(
         for (const std::int64_t number :
              {each.id,
               each.token.number,
-              static_cast<std::int64_t>(each.step),
+              static_cast<std::int64_t>(each.becomes),
               value_of(each.delay).integer()}) {
             list += std::to_string(number) + ",";
         }

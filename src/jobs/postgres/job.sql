@@ -403,8 +403,8 @@ WITH {ended}, {picked_of_kinds}, {claimed}
 
 -- ---- ends of running jobs
 
--- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 texts, $7 the microseconds that the
--- row of a job that ends by this step is kept, or -1, $8 the same if the job is cancelled.
+-- $1 session; lists: $2 ids, $3 tokens, $4 states, $5 delays, $6 texts, $7 the microseconds that
+-- the row of a job that ends so is kept, or -1, $8 the same if the job is cancelled.
 --
 -- mine: waits for locks on the rows, and tests their newest versions.
 -- gone: the jobs that end. A job with a request to cancel it ends as cancelled, unless it has
@@ -416,19 +416,13 @@ WITH {ended}, {picked_of_kinds}, {claimed}
 -- name: finish
 WITH mine AS MATERIALIZED (
     SELECT j.id, j.queue, j.ordering_key, a.delay, a.words,
-           CASE WHEN a.step = 1 THEN 6
-                WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN 8
-                WHEN a.step = 5 OR (a.step = 2 AND j.attempts >= {attempts_max}) THEN 7
-                WHEN a.step = 2 THEN 4
-                WHEN a.step = 3 AND a.delay > 0 THEN 1
-                ELSE 2 END AS to_state,
-           CASE WHEN a.step = 1 THEN a.kept
-                WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN a.kept_cancelled
-                ELSE a.kept END AS kept,
-           a.step
+           CASE WHEN a.becomes <> 6 AND j.is_cancel_requested = 1
+                THEN 8 ELSE a.becomes END AS to_state,
+           CASE WHEN a.becomes <> 6 AND j.is_cancel_requested = 1
+                THEN a.kept_cancelled ELSE a.kept END AS kept
       FROM unnest($2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[],
                   $6::text::text[], $7::text::bigint[], $8::text::bigint[])
-        AS a (id, token, step, delay, words, kept, kept_cancelled)
+        AS a (id, token, becomes, delay, words, kept, kept_cancelled)
      CROSS JOIN LATERAL (
         SELECT * FROM {prefix}job o
          WHERE o.id = a.id AND o.token = a.token AND o.session_id = $1 AND o.state + 0 = 3
@@ -437,15 +431,15 @@ WITH mine AS MATERIALIZED (
     DELETE FROM {prefix}job AS j
      USING mine m
      WHERE j.id = m.id AND m.to_state > 5
-    RETURNING j.*, m.step, m.words, m.kept, m.to_state, {durable}
+    RETURNING j.*, m.words, m.kept, m.to_state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
         ({job_columns}, error, result, state, ended_at, prune_at)
     SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues, g.token, g.enqueued_at,
            g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
            g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
-           CASE WHEN g.step IN (2, 5, 6) AND g.words <> '' THEN g.words ELSE g.error END,
-           CASE WHEN g.step = 1 THEN nullif(g.words, '') END,
+           CASE WHEN g.to_state <> 6 AND g.words <> '' THEN g.words ELSE g.error END,
+           CASE WHEN g.to_state = 6 THEN nullif(g.words, '') END,
            g.to_state, clock_timestamp(), clock_timestamp() + g.kept * interval '1 microsecond'
       FROM gone g
      WHERE g.kept >= 0
@@ -454,8 +448,8 @@ WITH mine AS MATERIALIZED (
        SET state = m.to_state, session_id = NULL,
            due_at = CASE WHEN m.to_state IN (1, 4)
                          THEN clock_timestamp() + m.delay * interval '1 microsecond' END,
-           attempts = CASE WHEN m.step = 2 THEN j.attempts ELSE j.attempts - 1 END,
-           error = CASE WHEN m.step = 2 THEN m.words ELSE j.error END
+           attempts = CASE WHEN m.to_state = 4 THEN j.attempts ELSE j.attempts - 1 END,
+           error = CASE WHEN m.to_state = 4 THEN m.words ELSE j.error END
       FROM mine m
      WHERE j.id = m.id AND m.to_state <= 5
     RETURNING j.id, {durable}

@@ -405,7 +405,7 @@ private:
             lists.add(
                 {each.id,
                  each.token.number,
-                 static_cast<int>(each.step),
+                 static_cast<int>(each.becomes),
                  value_of(each.delay),
                  each.words,
                  kept_after(each, kept),

@@ -162,7 +162,7 @@ RETURNING queue, ordering_key, id, token;
 
 -- $1 session, $2 id, $3 token. Reads: 1 row.
 -- name: find_running
-SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.attempts >= {attempts_max}
+SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER)
   FROM {prefix}job j
  WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state = 3;
 

@@ -3,8 +3,9 @@
 -- the write lock.
 
 -- The columns of job row j, or of a row of the history: see info_in() in
--- src/jobs/sql_job_queue_store.cpp. The casts are for values that are no numbers: no trigger refuses
--- those in the columns that each claim writes, and the trigger of the other columns may be gone.
+-- src/jobs/sql_job_queue_store.cpp. The casts are for values that are no numbers: no trigger
+-- refuses those in the columns that each claim writes, and the trigger of the other columns may be
+-- gone.
 -- word: info_columns
 j.id, j.queue, j.kind, CAST(j.state AS INTEGER), CAST(j.priority AS INTEGER),
 CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS INTEGER),

@@ -373,7 +373,7 @@ private:
             const result found = write("find_running", which);
             if (found.rows.empty()) continue;
             const row& job = found.rows[0];
-            done[at] = state_after(ends[at], job.integer(2) != 0, job.integer(3) != 0);
+            done[at] = under_request(ends[at].becomes, job.integer(2) != 0);
             if (step(write, ends[at], kept, *done[at])) free_next(write, {job.at(0), job.at(1)});
         }
         complete(write, whose, ends, plain, done);
@@ -414,13 +414,12 @@ private:
     ) {
         const bool is_ended = to >= job_state::completed;
         if (!is_ended) {
-            const value error = end.step == job_step::fail ? value{end.words} : value{};
+            const value error = to == job_state::retryable ? value{end.words} : value{};
             write("put_back", {end.id, static_cast<int>(to), value_of(end.delay), error});
             return to == job_state::scheduled;
         }
-        const bool is_completed = end.step == job_step::complete;
-        const bool has_error = end.step == job_step::fail || end.step == job_step::discard ||
-                               end.step == job_step::cancel;
+        const bool is_completed = to == job_state::completed;
+        const value words = text_or_null(end.words);
         const auto how_long =
             to == job_state::cancelled ? kept_for(kept.cancelled) : kept_after(end, kept);
         end_job(
@@ -428,27 +427,9 @@ private:
             end.id,
             to,
             how_long,
-            {has_error ? text_or_null(end.words) : value{},
-             is_completed ? text_or_null(end.words) : value{}}
+            {is_completed ? value{} : words, is_completed ? words : value{}}
         );
         return true;
-    }
-
-    // A job with a request to cancel it ends as cancelled, unless it has completed.
-    static job_state state_after(const job_end& end, bool is_cancel_requested, bool was_last) {
-        if (end.step == job_step::complete) return job_state::completed;
-        if (end.step == job_step::cancel || is_cancel_requested) return job_state::cancelled;
-        switch (end.step) {
-            case job_step::discard:
-                return job_state::discarded;
-            case job_step::fail:
-                return was_last ? job_state::discarded : job_state::retryable;
-            case job_step::snooze:
-                return end.delay > std::chrono::microseconds{0} ? job_state::scheduled
-                                                                : job_state::available;
-            default:
-                return job_state::available;
-        }
     }
 
     const shared_dialect sqlite_;
