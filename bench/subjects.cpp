@@ -155,7 +155,8 @@ public:
     explicit refused_worker(session& within) : mutex_(within, "refused") {}
 
     sample operate(const std::stop_token&) override {
-        if (mutex_.try_acquire()) throw std::runtime_error("a key that is held was granted");
+        const auto got = mutex_.try_acquire();
+        if (got) throw std::runtime_error("a key that is held was granted");
         return {};
     }
 
@@ -170,9 +171,7 @@ public:
 
     void set_up() override {
         holder_.emplace(holder_place_, session_settings{.name = "bench holder"});
-        auto got = mutex{*holder_, "refused"}.try_acquire();
-        if (!got) throw std::runtime_error("a key of our own was refused");
-        held_.emplace(*std::move(got));
+        held_.emplace(*mutex{*holder_, "refused"}.try_acquire());
     }
     std::unique_ptr<worker> make_worker(int) override {
         return std::make_unique<refused_worker>(within());

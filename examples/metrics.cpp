@@ -55,7 +55,8 @@ int main(int argument_count, char** arguments) {
                 const leasehold::stop_when enough{
                     *lease, shutting_down.get_token(), leasehold::also_when_revoked};
                 steps += steps_until(enough.token());
-                if (leasehold::mutex again{session, key}; again.try_acquire()) return 1;
+                leasehold::mutex again{session, key};
+                if (const auto second = again.try_acquire()) return 1;
             }
         }
         std::cout << counts->text(db);

@@ -469,8 +469,7 @@ CREATE TABLE leasehold_migration (
     CONSTRAINT leasehold_migration_pkey PRIMARY KEY (version)
 );
 
-INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES
+INSERT INTO leasehold_migration (version, name, checksum, finished) VALUES
     (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602', true),
     (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
     (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),

@@ -62,7 +62,7 @@ using acquire_completion = std::function<void(std::exception_ptr failure, acquis
 
 struct async_wait {
     // The longest wait; zero or less asks once. By default the call waits for ever.
-    std::chrono::nanoseconds patience = std::chrono::nanoseconds::max();
+    wait_time patience = std::chrono::nanoseconds::max();
     // Ends the wait. A request that comes with a grant does not undo the grant.
     std::stop_token cancel{};
     // Runs the completion. If it is empty, a thread of the library does.

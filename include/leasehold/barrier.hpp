@@ -18,7 +18,7 @@
 //
 //   auto inside = step.enter();       // a lease, which may be lost as any other
 //   work_on(inside->token().number);
-//   step.leave(*std::move(inside));   // nobody of this phase is at work any more
+//   step.leave(std::move(*inside));   // nobody of this phase is at work any more
 //
 // Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
 // the database's clock have arrived, and every one is told of the same phase. Phases are numbered
@@ -73,21 +73,21 @@ public:
 
     // Takes part in a phase. Answers with the number of the phase that was passed, or nullopt if
     // patience ended, or `cancel` was requested, before it was complete.
-    std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
-    std::optional<fencing_token> arrive_and_wait_for(
-        std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    [[nodiscard]] std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
+    [[nodiscard]] std::optional<fencing_token> arrive_and_wait_for(
+        wait_time patience, std::stop_token cancel = {}
     );
 
     // Takes part, and stays inside: the token of the lease is the number of the phase. Otherwise
     // the lease is like any other; if it is released without leave(), it waits for nobody.
-    std::optional<lease> enter(std::stop_token cancel = {});
-    std::optional<lease> enter_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition enter(std::stop_token cancel = {});
+    acquisition enter_for(wait_time patience, std::stop_token cancel = {});
 
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
     // died. False if patience ended, or `cancel` was requested, before that; the lease is released
     // all the same. invalid_argument for a lease that is not one of this barrier in this session.
     bool leave(lease&& inside, std::stop_token cancel = {});
-    bool leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    bool leave_for(lease&& inside, wait_time patience, std::stop_token cancel = {});
 
     std::int64_t participants() const noexcept;
     const leasehold::key& key() const noexcept;

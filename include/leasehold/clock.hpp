@@ -34,6 +34,19 @@ constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, 
     return std::chrono::ceil<nanoseconds>(length);
 }
 
+// The longest time that a call waits, from any duration, as patience_of() reads it: also 0.5s, or
+// hours::max(), which waits as long as it takes.
+class wait_time {
+public:
+    template <class Rep, class Period>
+    constexpr wait_time(const std::chrono::duration<Rep, Period>& length)
+        : length_(patience_of(length)) {}
+    constexpr operator std::chrono::nanoseconds() const noexcept { return length_; }
+
+private:
+    std::chrono::nanoseconds length_;
+};
+
 // The length of a wait until a time of any clock.
 template <class Clock, class Duration>
 std::chrono::nanoseconds patience_until(const std::chrono::time_point<Clock, Duration>& deadline) {

@@ -162,7 +162,7 @@ class LEASEHOLD_EXPORT borrowed_connection {
 public:
     explicit borrowed_connection(std::unique_ptr<connection> adapter)
         : adapter_(std::move(adapter)) {}
-    operator transaction_ref() const noexcept { return {*adapter_}; }
+    operator transaction_ref() const noexcept LEASEHOLD_LIFETIMEBOUND { return {*adapter_}; }
     connection& inside() const noexcept { return *adapter_; }
 
 private:
@@ -178,7 +178,7 @@ private:
 //   tx.commit();
 //
 // Threads: one thread at a time.
-class LEASEHOLD_EXPORT transaction {
+class [[nodiscard]] LEASEHOLD_EXPORT transaction {
 public:
     transaction(transaction&&) noexcept;
     transaction& operator=(transaction&&) noexcept;
@@ -187,7 +187,9 @@ public:
     result execute(std::string_view sql, const parameters& values = {});
     void commit();
     void rollback() noexcept;
-    operator transaction_ref();
+    // Of a named transaction alone: a temporary one rolls back before anybody could use the result.
+    operator transaction_ref() &;
+    operator transaction_ref() && = delete;
 
 private:
     friend class database;

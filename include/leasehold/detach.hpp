@@ -85,17 +85,18 @@ struct LEASEHOLD_EXPORT detached_lease {
 
 // Sends nothing. The hold goes on living with the session of the lease, and ends with it; one with
 // a fixed term keeps its term.
-LEASEHOLD_EXPORT detached_lease detach(lease&& held);
+[[nodiscard]] LEASEHOLD_EXPORT detached_lease detach(lease&& held);
 
 // From here on the hold lives for this term by the database's clock, 1 ms to 366 days, whatever
 // becomes of this process. One round trip.
-LEASEHOLD_EXPORT detached_lease detach_for(lease&& held, std::chrono::microseconds term);
+[[nodiscard]] LEASEHOLD_EXPORT detached_lease
+detach_for(lease&& held, std::chrono::microseconds term);
 
 // Moves the hold into this session, which must not be the one it was detached in. To take a hold
 // back, open a new session and adopt it there: then the value is worthless for everybody else.
-// nullopt if the hold has ended, or somebody else adopted it, or a lease of this session has it
+// Refused if the hold has ended, or somebody else adopted it, or a lease of this session has it
 // already, or is still being released. Repeating it after an error is harmless. Two round trips.
-LEASEHOLD_EXPORT std::optional<lease> adopt(session& into, const detached_lease& what);
+LEASEHOLD_EXPORT acquisition adopt(session& into, const detached_lease& what);
 
 // A session that nobody renews, and the holds that live with it.
 struct LEASEHOLD_EXPORT detached_session {

@@ -9,6 +9,14 @@
 #include <leasehold needs C++20>  // is nowhere: ends the compiler's complaints here
 #endif
 
+// Marks a parameter, or the object of a member function, that the result refers to and must not
+// outlive. Clang then finds a result that was made from a temporary; other compilers see nothing.
+#ifdef __clang__
+#define LEASEHOLD_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define LEASEHOLD_LIFETIMEBOUND
+#endif
+
 #ifdef __GNUC__
 #define LEASEHOLD_EXPORT [[gnu::visibility("default")]]
 #else

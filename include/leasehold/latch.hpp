@@ -83,7 +83,7 @@ public:
     latch_tally tally();
     // Waits for the latch to open: for `patience`, or until cancelled. The session need not be
     // live.
-    latch_tally wait_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    latch_tally wait_for(wait_time patience, std::stop_token cancel = {});
     latch_tally wait(std::stop_token cancel = {});
 
     std::int64_t count() const noexcept;

@@ -73,7 +73,7 @@ struct election_settings {
 };
 
 // A term in office.
-class LEASEHOLD_EXPORT leadership {
+class [[nodiscard]] LEASEHOLD_EXPORT leadership {
 public:
     leadership(leadership&&) noexcept;
     leadership& operator=(leadership&&) noexcept;
@@ -84,6 +84,10 @@ public:
     // Fires when the term ends, however it does. The reason: why_lost().
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
+    // As lease::held_locally(), deadline() and verify_in().
+    bool held_locally() const noexcept;
+    local_clock::time_point deadline() const noexcept;
+    void verify_in(transaction_ref tx);
 
     // Publishes `metadata` for all to read; replaces what was said before in this term. Waits for
     // transactions that hold a proof of this lease, so not from inside one.
@@ -92,7 +96,7 @@ public:
     // Ends the term. Repeating it is harmless.
     release_outcome resign();
 
-    // The lease of the office: for verify_in(tx), the deadline, the owner id.
+    // The lease of the office, for all else.
     leasehold::lease& lease() noexcept;
 
     class implementation;  // private: src/locks/leader_election.cpp
@@ -102,6 +106,23 @@ private:
     std::unique_ptr<implementation> held_;
 };
 
+// The outcome of a campaign: an office, or who leads instead.
+class [[nodiscard]] campaign_result : public try_result<campaign_result, leadership> {
+public:
+    explicit campaign_result(leadership elected) : try_result(std::move(elected)) {}
+    explicit campaign_result(refused_try why) : refusal_(std::move(why)) {}
+
+    // Empty if elected, or if nobody led when the database looked again. See current_leader() for
+    // the proclamation.
+    const std::optional<lock_info>& leader() const& noexcept { return refusal_.holder(); }
+    const std::optional<lock_info>& leader() const&& = delete;
+
+    [[noreturn]] void refuse() const { refusal_.refuse(); }
+
+private:
+    refused_try refusal_{};
+};
+
 class LEASEHOLD_EXPORT leader_election {
 public:
     leader_election(session& within, key name, election_settings settings = {});
@@ -109,22 +130,20 @@ public:
     leader_election& operator=(leader_election&&) noexcept;
     ~leader_election();
 
-    // Asks once. Empty: somebody else leads.
-    [[nodiscard]] std::optional<leadership> try_campaign();
-    // Waits until elected; empty only when `cancel` was requested: if that was before the call, at
+    // Asks once. Refused: somebody else leads.
+    campaign_result try_campaign();
+    // Waits until elected; refused only when `cancel` was requested: if that was before the call, at
     // once, without a question to the database. Throws session_lost when the session is lost:
     // campaign again with a new one.
-    [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
+    campaign_result campaign(std::stop_token cancel = {});
     // Waits for `patience` at most.
-    [[nodiscard]] std::optional<leadership> campaign_for(
-        std::chrono::nanoseconds patience, std::stop_token cancel = {}
-    );
+    campaign_result campaign_for(wait_time patience, std::stop_token cancel = {});
 
     // Goes on with a term that another process gave up by detach(): the same term, and followers
-    // see no change but of node_info. on_elected is called here, too. nullopt if the term has ended
+    // see no change but of node_info. on_elected is called here, too. Refused if the term has ended
     // meanwhile, or somebody else adopted it; everything else is as adopt() of detach.hpp says.
     // invalid_argument for the lease of another key.
-    [[nodiscard]] std::optional<leadership> adopt(const detached_lease& what);
+    campaign_result adopt(const detached_lease& what);
 
     const leasehold::key& key() const noexcept;
 
@@ -136,8 +155,9 @@ private:
 
 // Detaches the office without its leader, for adopt() of another process, with its proclamation: as
 // detach() and detach_for() of detach.hpp. on_lost is called, with `released`.
-LEASEHOLD_EXPORT detached_lease detach(leadership&& leading);
-LEASEHOLD_EXPORT detached_lease detach_for(leadership&& leading, std::chrono::microseconds term);
+[[nodiscard]] LEASEHOLD_EXPORT detached_lease detach(leadership&& leading);
+[[nodiscard]] LEASEHOLD_EXPORT detached_lease
+detach_for(leadership&& leading, std::chrono::microseconds term);
 
 // Asks who leads now; nullopt if nobody does. A plain read.
 LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);
@@ -160,7 +180,7 @@ public:
     bool next(std::stop_token cancel = {});
     // Waits for `patience` at most; false, too, when nothing changed. Throws if the last answer was
     // an error.
-    bool next_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    bool next_for(wait_time patience, std::stop_token cancel = {});
 
     // The leader as of the last next(). Its durations are those at the moment of the change.
     const std::optional<leader_info>& leader() const noexcept { return leader_; }

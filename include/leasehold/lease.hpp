@@ -43,10 +43,11 @@
 #include "leasehold/lock_info.hpp"
 #include "leasehold/lock_kind.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/try_result.hpp"
 
 namespace leasehold {
 
-class LEASEHOLD_EXPORT lease {
+class [[nodiscard]] LEASEHOLD_EXPORT lease {
 public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
@@ -124,29 +125,36 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or the holder of the key instead. Taking the lease if there is
-// none throws errc::busy, whose message names the key and its holder. Programs to which contention
-// is an exception can write `auto mine = *closing.try_acquire();`.
-class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
+// The key of a refused try, and its holder.
+class LEASEHOLD_EXPORT refused_try {
 public:
-    explicit acquisition(lease granted) : lease_(std::move(granted)) {}
-    acquisition(std::optional<lock_info> holder, const key& wanted)
-        : holder_(std::move(holder)), wanted_(wanted.name()) {}
+    refused_try() = default;
+    refused_try(std::optional<lock_info> holder, const std::string& wanted);
 
-    explicit operator bool() const noexcept { return has_value(); }
-    bool has_value() const noexcept { return lease_.has_value(); }
-    lease& operator*() & { return granted(); }
-    lease&& operator*() && { return std::move(granted()); }
-    lease* operator->() { return &granted(); }
-    // Empty if granted, or if the holder was gone when the database looked again.
-    const std::optional<lock_info>& holder() const noexcept { return holder_; }
+    const std::optional<lock_info>& holder() const noexcept;
+    [[noreturn]] void refuse() const;  // throws busy
 
 private:
-    lease& granted();
+    struct words;
+    std::shared_ptr<const words> words_{};
+};
 
-    std::optional<lease> lease_;
-    std::optional<lock_info> holder_;
-    std::string wanted_{};  // where refused
+// The outcome of a try: a lease, or the holder of the key instead.
+class [[nodiscard]] acquisition : public try_result<acquisition, lease> {
+public:
+    explicit acquisition(lease granted) : try_result(std::move(granted)) {}
+    acquisition(std::optional<lock_info> holder, const key& wanted)
+        : refusal_(std::move(holder), wanted.name()) {}
+
+    // Empty if granted, if the holder was gone when the database looked again, or if the call does
+    // not ask for the holder.
+    const std::optional<lock_info>& holder() const& noexcept { return refusal_.holder(); }
+    const std::optional<lock_info>& holder() const&& = delete;
+
+    [[noreturn]] void refuse() const { refusal_.refuse(); }
+
+private:
+    refused_try refusal_{};
 };
 
 }  // namespace leasehold

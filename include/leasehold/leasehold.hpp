@@ -42,6 +42,7 @@
 #include "leasehold/shared_lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "leasehold/stop.hpp"
+#include "leasehold/try_result.hpp"
 #include "leasehold/url_source.hpp"
 #include "leasehold/value.hpp"
 #include "leasehold/versioned_claim.hpp"

@@ -55,7 +55,7 @@ struct multi_lock_settings {
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };
 
-class LEASEHOLD_EXPORT multi_lease {
+class [[nodiscard]] LEASEHOLD_EXPORT multi_lease {
 public:
     multi_lease(multi_lease&&) noexcept;
     multi_lease& operator=(multi_lease&&) noexcept;
@@ -93,27 +93,20 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease on all keys, or the holder of the first busy one. Taking the lease
-// if there is none throws errc::busy, as for an acquisition.
-class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition {
+// The outcome of a try: a lease on all keys, or the holder of the first busy one.
+class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition
+    : public try_result<multi_acquisition, multi_lease> {
 public:
-    explicit multi_acquisition(multi_lease granted) : lease_(std::move(granted)) {}
-    multi_acquisition(std::optional<lock_info> holder, std::vector<key> wanted)
-        : holder_(std::move(holder)), wanted_(std::move(wanted)) {}
+    explicit multi_acquisition(multi_lease granted) : try_result(std::move(granted)) {}
+    multi_acquisition(std::optional<lock_info> holder, const std::vector<key>& wanted);
 
-    explicit operator bool() const noexcept { return has_value(); }
-    bool has_value() const noexcept { return lease_.has_value(); }
-    multi_lease& operator*() & { return granted(); }
-    multi_lease&& operator*() && { return std::move(granted()); }
-    multi_lease* operator->() { return &granted(); }
-    const std::optional<lock_info>& holder() const noexcept { return holder_; }
+    const std::optional<lock_info>& holder() const& noexcept { return refusal_.holder(); }
+    const std::optional<lock_info>& holder() const&& = delete;
+
+    [[noreturn]] void refuse() const { refusal_.refuse(); }
 
 private:
-    multi_lease& granted();
-
-    std::optional<multi_lease> lease_;
-    std::optional<lock_info> holder_;
-    std::vector<key> wanted_{};  // where refused
+    refused_try refusal_{};
 };
 
 class LEASEHOLD_EXPORT multi_lock {
@@ -131,7 +124,7 @@ public:
     // Waits, as long as it takes; empty only when `cancel` was requested.
     multi_acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most; zero or less asks once.
-    multi_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    multi_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>

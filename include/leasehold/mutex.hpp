@@ -108,7 +108,7 @@ public:
     // Waits, as long as it takes; empty only when `cancel` was requested, before the call or in it.
     acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most; zero or less asks once.
-    acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
@@ -141,7 +141,7 @@ public:
     // of MySQL and MariaDB is another), on SQLite if it has read before somebody else wrote;
     // session_lost; read_only, schema_missing and permission_denied if the transaction cannot
     // change leasehold's tables.
-    std::optional<pending_lease> try_acquire_in(transaction_ref tx);
+    pending_acquisition try_acquire_in(transaction_ref tx);
 
     const leasehold::key& key() const noexcept;
 

@@ -101,7 +101,7 @@ struct run_outlook {
 
 // One run of a task. If it is destroyed without finish() it is abandoned; if it took longer than
 // hold_at_most it has failed.
-class LEASEHOLD_EXPORT task_run {
+class [[nodiscard]] LEASEHOLD_EXPORT task_run {
 public:
     task_run(task_run&&) noexcept;
     task_run& operator=(task_run&&) noexcept;
@@ -110,7 +110,12 @@ public:
 
     // The fire time that the run is for.
     schedule::instant tick() const noexcept;
-    // Heed lease().lost(), and prove writes with lease().verify_in(tx), as with any lease.
+    // As those of the lease: heed lost(), and prove writes with verify_in(tx).
+    std::stop_token lost() const noexcept;
+    bool held_locally() const noexcept;
+    local_clock::time_point deadline() const noexcept;
+    void verify_in(transaction_ref tx);
+    // The lease of the run, for all else.
     leasehold::lease& lease() noexcept;
 
     // Records the result and gives the key back. Throws the database's error if it could not be
@@ -130,26 +135,20 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-// The outcome of a try to start: a run, or the reason why not. Taking the run if there is none
-// throws errc::busy, as for an acquisition.
-class [[nodiscard]] LEASEHOLD_EXPORT run_start {
+// The outcome of a try to start: a run, or the reason why not.
+class [[nodiscard]] LEASEHOLD_EXPORT run_start : public try_result<run_start, task_run> {
 public:
-    explicit run_start(task_run started) : run_(std::move(started)) {}
+    explicit run_start(task_run started) : try_result(std::move(started)) {}
     run_start(run_outlook refused, const key& wanted)
         : outlook_(std::move(refused)), wanted_(wanted.name()) {}
 
-    explicit operator bool() const noexcept { return has_value(); }
-    bool has_value() const noexcept { return run_.has_value(); }
-    task_run& operator*() & { return started(); }
-    task_run&& operator*() && { return std::move(started()); }
-    task_run* operator->() { return &started(); }
     // The reason, if refused.
-    const run_outlook& outlook() const noexcept { return outlook_; }
+    const run_outlook& outlook() const& noexcept { return outlook_; }
+    const run_outlook& outlook() const&& = delete;
+
+    [[noreturn]] void refuse() const;
 
 private:
-    task_run& started();
-
-    std::optional<task_run> run_;
     run_outlook outlook_;
     std::string wanted_{};  // where refused
 };

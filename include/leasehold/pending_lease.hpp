@@ -5,7 +5,7 @@
 //   if (!pending) return;
 //   tx.execute("INSERT INTO closing (month, token) VALUES ($1, $2)", {m, pending->token().number});
 //   tx.commit();
-//   if (auto lease = pending->confirm()) publish(report, lease->token());
+//   if (const auto lease = pending->confirm()) publish(report, lease->token());
 //
 // | the transaction …                   | in the database      | confirm()                      |
 // |-------------------------------------|----------------------|--------------------------------|
@@ -69,13 +69,30 @@ public:
 
     // Asks the database for the outcome of the transaction, which must have ended. One read where
     // it was committed, one statement more if it was not.
-    std::optional<lease> confirm();
+    acquisition confirm();
 
     class implementation;  // private: src/locks/pending_lease.hpp
     explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
 
 private:
     std::unique_ptr<implementation> inner_;
+};
+
+// The outcome of a try in a transaction: a pending lease, or the holder of the key instead.
+class [[nodiscard]] pending_acquisition : public try_result<pending_acquisition, pending_lease> {
+public:
+    explicit pending_acquisition(pending_lease granted) : try_result(std::move(granted)) {}
+    pending_acquisition(std::optional<lock_info> holder, const key& wanted)
+        : refusal_(std::move(holder), wanted.name()) {}
+
+    // Empty if granted, or if the holder is not known.
+    const std::optional<lock_info>& holder() const& noexcept { return refusal_.holder(); }
+    const std::optional<lock_info>& holder() const&& = delete;
+
+    [[noreturn]] void refuse() const { refusal_.refuse(); }
+
+private:
+    refused_try refusal_{};
 };
 
 }  // namespace leasehold

@@ -96,7 +96,7 @@ private:
     std::shared_ptr<implementation> inner_;
 };
 
-class LEASEHOLD_EXPORT quorum_lease {
+class [[nodiscard]] LEASEHOLD_EXPORT quorum_lease {
 public:
     quorum_lease(quorum_lease&&) noexcept;
     quorum_lease& operator=(quorum_lease&&) noexcept;
@@ -127,9 +127,9 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or the answers of the servers. Taking the lease if there is
-// none throws errc::busy, as for an acquisition.
-class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition {
+// The outcome of a try: a lease, or the answers of the servers.
+class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition
+    : public try_result<quorum_acquisition, quorum_lease> {
 public:
     struct answers {
         std::size_t granted = 0;
@@ -138,20 +138,17 @@ public:
         std::vector<std::string> problems{};  // one line for each that failed
     };
 
-    quorum_acquisition(std::optional<quorum_lease> granted, answers given, const key& wanted)
-        : lease_(std::move(granted)), answers_(std::move(given)), wanted_(wanted) {}
+    quorum_acquisition(quorum_lease granted, answers given, const key& wanted)
+        : try_result(std::move(granted)), answers_(std::move(given)), wanted_(wanted) {}
+    quorum_acquisition(answers given, const key& wanted)
+        : answers_(std::move(given)), wanted_(wanted) {}
 
-    explicit operator bool() const noexcept { return has_value(); }
-    bool has_value() const noexcept { return lease_.has_value(); }
-    quorum_lease& operator*() & { return granted(); }
-    quorum_lease&& operator*() && { return std::move(granted()); }
-    quorum_lease* operator->() { return &granted(); }
-    const answers& servers() const noexcept { return answers_; }
+    const answers& servers() const& noexcept { return answers_; }
+    const answers& servers() const&& = delete;
+
+    [[noreturn]] void refuse() const;
 
 private:
-    quorum_lease& granted();
-
-    std::optional<quorum_lease> lease_;
     answers answers_;
     key wanted_;
 };
@@ -165,7 +162,7 @@ public:
     // Waits, as long as it takes; empty only when `cancel` was requested.
     quorum_acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most, and for a last try.
-    quorum_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    quorum_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
 
     const leasehold::key& key() const noexcept { return name_; }
 

@@ -49,7 +49,7 @@ struct run_result {
     std::string message{};  // for people: UTF-8, cut to 1,000 bytes
 };
 
-enum class finish_outcome {
+enum class [[nodiscard]] finish_outcome{
     recorded = 1,
     not_held = 2,  // somebody else has started since, or the record was removed
     unknown = 3,   // the answer was lost, again and again

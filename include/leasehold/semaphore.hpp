@@ -84,7 +84,7 @@ public:
     acquisition try_acquire(std::int64_t wanted = 1);
     acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
     acquisition acquire_for(
-        std::chrono::nanoseconds patience, std::int64_t wanted = 1, std::stop_token cancel = {}
+        wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(

@@ -74,7 +74,7 @@ public:
     // once.
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
-    acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
@@ -89,7 +89,7 @@ public:
     // For reading.
     acquisition try_acquire_shared();
     acquisition acquire_shared(std::stop_token cancel = {});
-    acquisition acquire_shared_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition acquire_shared_for(wait_time patience, std::stop_token cancel = {});
     acquisition acquire_shared_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
     acquisition acquire_shared_until(
@@ -103,9 +103,7 @@ public:
     // For reading now and perhaps writing later; one at a time.
     acquisition try_acquire_upgradeable();
     acquisition acquire_upgradeable(std::stop_token cancel = {});
-    acquisition acquire_upgradeable_for(
-        std::chrono::nanoseconds patience, std::stop_token cancel = {}
-    );
+    acquisition acquire_upgradeable_for(wait_time patience, std::stop_token cancel = {});
     acquisition acquire_upgradeable_until(
         local_clock::time_point deadline, std::stop_token cancel = {}
     );
@@ -123,9 +121,7 @@ public:
     // Commit the transaction that proved `from` first.
     acquisition try_upgrade(lease& from);
     acquisition upgrade(lease& from, std::stop_token cancel = {});
-    acquisition upgrade_for(
-        lease& from, std::chrono::nanoseconds patience, std::stop_token cancel = {}
-    );
+    acquisition upgrade_for(lease& from, wait_time patience, std::stop_token cancel = {});
     acquisition upgrade_until(
         lease& from, local_clock::time_point deadline, std::stop_token cancel = {}
     );

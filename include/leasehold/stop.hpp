@@ -1,10 +1,8 @@
 #pragma once
 // One stop token for several reasons to stop.
 //
-//   render(leasehold::stop_when(*lease, shutting_down.get_token()));  // takes a std::stop_token
-//
 //   leasehold::stop_when enough{*lease, shutting_down.get_token(), leasehold::also_when_revoked};
-//   render(enough.token());
+//   render(enough);  // takes a std::stop_token
 //   if (enough.why() == leasehold::stop_cause::revoke_requested) lease->release();
 //
 // | state    | token()       | why()           | becomes                                          |
@@ -25,8 +23,7 @@
 // Errors: std::bad_alloc from the constructor.
 //
 // Threads: safe, and a callback may destroy it. It fires only while it is alive: its tokens may be
-// kept for longer, and are not requested any more then. A temporary, as above, lives until the call
-// it is made for returns.
+// kept for longer, and are not requested any more then. So a temporary gives no token.
 #include <atomic>
 #include <optional>
 #include <stop_token>
@@ -85,8 +82,10 @@ public:
     stop_when(const stop_when&) = delete;
     stop_when& operator=(const stop_when&) = delete;
 
-    std::stop_token token() const noexcept { return source_.get_token(); }
-    operator std::stop_token() const noexcept { return token(); }
+    std::stop_token token() const& noexcept { return source_.get_token(); }
+    std::stop_token token() const&& = delete;
+    operator std::stop_token() const& noexcept { return token(); }
+    operator std::stop_token() const&& = delete;
     stop_cause why() const noexcept { return why_; }
 
 private:

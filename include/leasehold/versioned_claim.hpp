@@ -130,7 +130,7 @@ struct versioned_row {
     std::string claimed_as{};  // the text that its claim put into claimed_by; empty: not compared
 };
 
-enum class change_outcome {
+enum class [[nodiscard]] change_outcome{
     done = 1,
     lost = 2,  // another version, an expired claim, or no row: write nothing on its strength
     busy = 3,  // another open transaction has the row locked; nothing was changed

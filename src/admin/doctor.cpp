@@ -13,7 +13,6 @@
 #include "admin/schema_store.hpp"
 #include "admin/work_findings.hpp"
 #include "core/in_words.hpp"
-#include "core/lifetime.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "database/schema_check.hpp"

@@ -4,7 +4,6 @@
 #include "admin/health_store.hpp"
 #include "admin/read.hpp"
 #include "core/in_words.hpp"
-#include "core/lifetime.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "leasehold/doctor.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "claims/value_check.hpp"
-#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {

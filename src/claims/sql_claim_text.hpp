@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "claims/table_store.hpp"
-#include "core/lifetime.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 

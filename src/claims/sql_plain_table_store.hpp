@@ -9,7 +9,7 @@
 
 #include "claims/sql_claim_text.hpp"
 #include "claims/table_store.hpp"
-#include "core/lifetime.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 

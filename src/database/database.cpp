@@ -366,7 +366,7 @@ void transaction::commit() {
 void transaction::rollback() noexcept {
     held_->rollback();
 }
-transaction::operator transaction_ref() {
+transaction::operator transaction_ref() & {
     return {held_->inside()};
 }
 

@@ -53,7 +53,7 @@ public:
 
     void await_none(const void* owner, local_clock::time_point until) {
         thread_guard guard{mutex_};
-        for (const std::thread& each : crew_) {
+        for (const std::thread& each : threads_) {
             if (each.get_id() == std::this_thread::get_id()) return;
         }
         wait_until(guard, one_went_, {}, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
@@ -67,7 +67,7 @@ public:
         {
             const thread_guard guard{mutex_};
             is_ending_ = true;
-            ending.swap(crew_);
+            ending.swap(threads_);
             if (completer_.joinable()) ending.push_back(std::move(completer_));
         }
         for (auto* each : {&ready_changed_, &plan_changed_, &completions_changed_}) {
@@ -84,7 +84,7 @@ public:
     }
     int threads() {
         const thread_guard guard{mutex_};
-        return static_cast<int>(crew_.size()) + (completer_.joinable() ? 1 : 0);
+        return static_cast<int>(threads_.size()) + (completer_.joinable() ? 1 : 0);
     }
 
 private:
@@ -94,15 +94,15 @@ private:
     void start_threads() LEASEHOLD_REQUIRES(mutex_) {
         const auto self = shared_from_this();
         if (!completer_.joinable()) completer_ = std::thread{[self] { self->run_completions(); }};
-        if (crew_.empty()) crew_.emplace_back([self] { self->keep_time(); });
-        if (crew_.size() == 1) crew_.emplace_back([self] { self->work(); });
+        if (threads_.empty()) threads_.emplace_back([self] { self->keep_time(); });
+        if (threads_.size() == 1) threads_.emplace_back([self] { self->work(); });
     }
     void start_another_worker() noexcept LEASEHOLD_REQUIRES(mutex_) {
         // A worker that was woken for a call counts as idle until it has taken it.
         const std::size_t ready = going_on_.size() + beginning_.size();
-        if (ready <= idle_ || is_ending_ || crew_.size() > workers_max_) return;
+        if (ready <= idle_ || is_ending_ || threads_.size() > workers_max_) return;
         try {
-            crew_.emplace_back([self = shared_from_this()] { self->work(); });
+            threads_.emplace_back([self = shared_from_this()] { self->work(); });
         } catch (const std::exception&) {
             // The existing workers do the work.
         }
@@ -237,7 +237,7 @@ private:
     std::set<std::pair<local_clock::time_point, unattended_call*>> plan_ LEASEHOLD_GUARDED_BY(mutex_
     );
     std::deque<std::function<void()>> completions_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::vector<std::thread> crew_ LEASEHOLD_GUARDED_BY(mutex_);  // the clerk, and workers
+    std::vector<std::thread> threads_ LEASEHOLD_GUARDED_BY(mutex_);  // the clerk, and workers
     std::thread completer_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t idle_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool is_ending_ LEASEHOLD_GUARDED_BY(mutex_) = false;

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/value.hpp"
 

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "core/thread_mutex.hpp"
 #include "jobs/crew.hpp"
 #include "jobs/ear.hpp"

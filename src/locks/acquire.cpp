@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "database/beside_others.hpp"
 #include "leasehold/error.hpp"
 #include "locks/attempt.hpp"

@@ -1,14 +1,13 @@
 #pragma once
 // Private to src/locks: adopt() of leasehold/detach.hpp, for a caller with a session and no handle.
 #include <memory>
-#include <optional>
 
 #include "leasehold/detach.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {
 
-std::optional<lease> adopt_into(
+acquisition adopt_into(
     const std::shared_ptr<session::implementation>& into, const detached_lease& what
 );
 

@@ -1,5 +1,4 @@
 #include "leasehold/barrier.hpp"
-#include "core/lifetime.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -194,16 +193,16 @@ public:
         return visit{*session_, wish_, of_call, false}.wait(limit, polls_);
     }
 
-    std::optional<lease> enter(const wait_limit& limit) {
+    acquisition enter(const wait_limit& limit) {
         const auto notices = session_->notices();
         visit there{*session_, wish_, session_->call_until(limit.deadline, limit.cancel), true};
         const auto phase = there.wait(limit, polls_);
-        if (!phase) return std::nullopt;
+        if (!phase) return acquisition{std::nullopt, key()};
         auto granted = std::make_shared<grant>(there.place(*phase), std::nullopt);
         session_->watch(granted, notices);
         lease inside{std::make_shared<lease::implementation>(session_, std::move(granted))};
         there.is_taken_over();
-        return inside;
+        return acquisition{std::move(inside)};
     }
 
     // A lease that is not ours is left to its owner.
@@ -249,20 +248,20 @@ std::optional<fencing_token> barrier::arrive_and_wait(std::stop_token cancel) {
     return inner_->wait({std::move(cancel)});
 }
 std::optional<fencing_token> barrier::arrive_and_wait_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
+    wait_time patience, std::stop_token cancel
 ) {
     return inner_->wait({patience, std::move(cancel)});
 }
-std::optional<lease> barrier::enter(std::stop_token cancel) {
+acquisition barrier::enter(std::stop_token cancel) {
     return inner_->enter({std::move(cancel)});
 }
-std::optional<lease> barrier::enter_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+acquisition barrier::enter_for(wait_time patience, std::stop_token cancel) {
     return inner_->enter({patience, std::move(cancel)});
 }
 bool barrier::leave(lease&& inside, std::stop_token cancel) {
     return inner_->leave(std::move(inside), {std::move(cancel)});
 }
-bool barrier::leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel) {
+bool barrier::leave_for(lease&& inside, wait_time patience, std::stop_token cancel) {
     return inner_->leave(std::move(inside), {patience, std::move(cancel)});
 }
 std::int64_t barrier::participants() const noexcept {

@@ -153,11 +153,11 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     );
 }
 
-std::optional<lease> adopt(session& into, const detached_lease& what) {
+acquisition adopt(session& into, const detached_lease& what) {
     return adopt_into(into.inner(), what);
 }
 
-std::optional<lease> adopt_into(
+acquisition adopt_into(
     const std::shared_ptr<session::implementation>& into, const detached_lease& what
 ) {
     auto& within = *into;
@@ -166,6 +166,7 @@ std::optional<lease> adopt_into(
     const session::implementation::under_way sending{within};
     const adoption wanted{
         {what.key, what.owner, what.token}, what.session, within.id(), within.node_info()};
+    const auto nothing = [&] { return acquisition{std::nullopt, what.key}; };
     constexpr int attempts_max = 3;
     bool may_have_moved = false;
     for (int attempt = 1;; ++attempt) {
@@ -173,7 +174,7 @@ std::optional<lease> adopt_into(
             within.require_live();
             const auto answer = ask_to_adopt(within, wanted);
             may_have_moved = may_have_moved || answer == adopt_status::adopted;
-            if (answer == adopt_status::gone) return std::nullopt;
+            if (answer == adopt_status::gone) return nothing();
             if (answer == adopt_status::session_ended) {
                 within.found_ended();
             }
@@ -181,10 +182,11 @@ std::optional<lease> adopt_into(
             // Makes a heartbeat look for notices at once: a request to let go stays with a hold
             // that moves.
             constexpr std::int64_t not_known = -1;
-            if (!within.watch_alone(granted, not_known)) return std::nullopt;
-            if (!is_there_still(within, wanted, *granted)) return std::nullopt;
+            if (!within.watch_alone(granted, not_known)) return nothing();
+            if (!is_there_still(within, wanted, *granted)) return nothing();
             tell_granted(within, *granted, {event_reason::adopted, began});
-            return lease{std::make_shared<lease::implementation>(into, std::move(granted))};
+            return acquisition{
+                lease{std::make_shared<lease::implementation>(into, std::move(granted))}};
         } catch (const error& failure) {
             may_have_moved = may_have_moved || failure.outcome_is_unknown();
             // The hold may live with this session now, and nobody here knows.

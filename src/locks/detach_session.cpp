@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/lifetime.hpp"
 #include "leasehold/detach.hpp"
 #include "locks/acquire.hpp"
 #include "locks/lease.hpp"

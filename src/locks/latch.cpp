@@ -117,7 +117,7 @@ void latch::arrive(lease& place) {
 latch_tally latch::tally() {
     return inner_->tally();
 }
-latch_tally latch::wait_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+latch_tally latch::wait_for(wait_time patience, std::stop_token cancel) {
     return inner_->wait({patience, std::move(cancel)});
 }
 latch_tally latch::wait(std::stop_token cancel) {

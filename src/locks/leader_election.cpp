@@ -127,6 +127,15 @@ std::stop_token leadership::lost() const noexcept {
 loss_reason leadership::why_lost() const noexcept {
     return held_->held().why_lost();
 }
+bool leadership::held_locally() const noexcept {
+    return held_->held().held_locally();
+}
+local_clock::time_point leadership::deadline() const noexcept {
+    return held_->held().deadline();
+}
+void leadership::verify_in(transaction_ref tx) {
+    held_->held().verify_in(tx);
+}
 void leadership::proclaim(std::string_view metadata) {
     held_->proclaim(metadata);
 }
@@ -153,12 +162,12 @@ public:
     mutex& office() noexcept { return office_; }
     const leasehold::key& key() const noexcept { return office_.key(); }
 
-    std::optional<leadership> take(acquisition got) const {
-        if (!got) return std::nullopt;
-        return begin(*std::move(got));
+    campaign_result take(acquisition got) const {
+        if (!got) return campaign_result{refused_try{got.holder(), key().name()}};
+        return campaign_result{begin(*std::move(got))};
     }
 
-    std::optional<leadership> adopt(const detached_lease& what) const {
+    campaign_result adopt(const detached_lease& what) const {
         if (what.key != key()) {
             throw error(
                 errc::invalid_argument,
@@ -166,9 +175,7 @@ public:
                     key().name() + "'"
             );
         }
-        auto held = adopt_into(session_, what);
-        if (!held) return std::nullopt;
-        return begin(*std::move(held));
+        return take(adopt_into(session_, what));
     }
 
 private:
@@ -189,18 +196,16 @@ leader_election::leader_election(leader_election&&) noexcept = default;
 leader_election& leader_election::operator=(leader_election&&) noexcept = default;
 leader_election::~leader_election() = default;
 
-std::optional<leadership> leader_election::try_campaign() {
+campaign_result leader_election::try_campaign() {
     return inner_->take(inner_->office().try_acquire());
 }
-std::optional<leadership> leader_election::campaign(std::stop_token cancel) {
+campaign_result leader_election::campaign(std::stop_token cancel) {
     return inner_->take(inner_->office().acquire(std::move(cancel)));
 }
-std::optional<leadership> leader_election::campaign_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+campaign_result leader_election::campaign_for(wait_time patience, std::stop_token cancel) {
     return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
 }
-std::optional<leadership> leader_election::adopt(const detached_lease& what) {
+campaign_result leader_election::adopt(const detached_lease& what) {
     return inner_->adopt(what);
 }
 const key& leader_election::key() const noexcept {
@@ -247,7 +252,7 @@ bool leader_watch::next(std::stop_token cancel) {
     return next_until(local_clock::time_point::max(), cancel);
 }
 
-bool leader_watch::next_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+bool leader_watch::next_for(wait_time patience, std::stop_token cancel) {
     return next_until(deadline_in(patience), cancel);
 }
 

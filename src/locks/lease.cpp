@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/heard_of.hpp"
@@ -291,9 +290,26 @@ release_outcome lease::release() {
     return alive->release();
 }
 
-lease& acquisition::granted() {
-    if (lease_) return *lease_;
-    throw_not_granted(wanted_, words_for(holder_));
+struct refused_try::words {
+    std::string wanted;
+    std::optional<lock_info> holder;
+};
+
+refused_try::refused_try(std::optional<lock_info> holder, const std::string& wanted)
+    : words_(std::make_shared<words>(words{wanted, std::move(holder)})) {}
+
+const std::optional<lock_info>& refused_try::holder() const noexcept {
+    static const std::optional<lock_info> nobody;
+    return words_ ? words_->holder : nobody;
+}
+
+void refused_try::refuse() const {
+    if (!words_) throw error(errc::busy, "the lease was taken out of this outcome before");
+    const std::string& wanted = words_->wanted;
+    const auto& who = words_->holder;
+    // Of several keys that were wanted, the first busy one.
+    const std::string first = who && who->key != wanted ? "'" + who->key + "': " : "";
+    throw_not_granted(wanted, who ? first + words_for(who) : "");
 }
 
 // Events of the lease come first, and the session ends in any case.

@@ -172,12 +172,12 @@ release_outcome multi_lease::release() {
     return alive->release();
 }
 
-multi_lease& multi_acquisition::granted() {
-    if (lease_) return *lease_;
+multi_acquisition::multi_acquisition(
+    std::optional<lock_info> holder, const std::vector<key>& wanted
+) {
     std::string names;
-    for (const key& each : wanted_) names += (names.empty() ? "" : "', '") + each.name();
-    const std::string first = holder_ ? "'" + holder_->key + "': " : "";
-    throw_not_granted(names, holder_ ? first + words_for(holder_) : "");
+    for (const key& each : wanted) names += (names.empty() ? "" : "', '") + each.name();
+    refusal_ = refused_try{std::move(holder), names};
 }
 
 }  // namespace leasehold

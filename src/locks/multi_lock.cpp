@@ -163,9 +163,7 @@ multi_acquisition multi_lock::try_acquire() {
 multi_acquisition multi_lock::acquire(std::stop_token cancel) {
     return inner_->acquire({std::move(cancel)});
 }
-multi_acquisition multi_lock::acquire_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+multi_acquisition multi_lock::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire({patience, std::move(cancel)});
 }
 multi_acquisition multi_lock::acquire_until(

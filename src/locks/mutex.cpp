@@ -51,7 +51,7 @@ acquisition mutex::implementation::try_within(const bounds& of_call) {
     return wrap(std::move(outcome));
 }
 
-std::optional<pending_lease> mutex::implementation::try_acquire_in(
+pending_acquisition mutex::implementation::try_acquire_in(
     const std::shared_ptr<implementation>& self, connection& inside
 ) {
     const auto enter_later = [of = std::weak_ptr{self}](const std::shared_ptr<grant>& held) {
@@ -155,7 +155,7 @@ acquisition mutex::acquire(std::stop_token cancel) {
     return inner_->acquire({std::move(cancel)});
 }
 
-acquisition mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+acquisition mutex::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire({patience, std::move(cancel)});
 }
 
@@ -167,7 +167,7 @@ void mutex::start_acquire(async_wait how, acquire_completion done) {
     acquire_unattended(inner_, std::move(how), std::move(done));
 }
 
-std::optional<pending_lease> mutex::try_acquire_in(transaction_ref tx) {
+pending_acquisition mutex::try_acquire_in(transaction_ref tx) {
     return implementation::try_acquire_in(inner_, tx.inside());
 }
 

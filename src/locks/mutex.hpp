@@ -22,7 +22,7 @@ public:
 
     acquisition try_acquire() { return try_within(session_->one_request()); }
     acquisition try_within(const bounds& of_call);
-    static std::optional<pending_lease> try_acquire_in(
+    static pending_acquisition try_acquire_in(
         const std::shared_ptr<implementation>& self, connection& inside
     );
     acquisition acquire(const wait_limit& limit);

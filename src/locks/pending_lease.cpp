@@ -78,8 +78,9 @@ bool pending_lease::implementation::was_ever_granted(connection& on, store& stor
     return now && now->info.token >= granted().token;
 }
 
-std::optional<lease> pending_lease::implementation::confirm() {
-    if (is_settled_) return std::nullopt;
+acquisition pending_lease::implementation::confirm() {
+    const auto nothing = [&] { return acquisition{std::nullopt, granted().key}; };
+    if (is_settled_) return nothing();
     session_->require_at_home();
     const auto notices = session_->notices();
     const hold& held = granted();
@@ -116,18 +117,19 @@ std::optional<lease> pending_lease::implementation::confirm() {
     if (found == fate::lost) {
         session_->database().tell(loss_of(*granted_, loss_reason::taken_over));
     }
-    if (found != fate::committed) return std::nullopt;
+    if (found != fate::committed) return nothing();
     auto confirmed =
         std::make_shared<grant>(hold{held.key, moved_, held.token}, granted_->term_end());
     session_->watch(confirmed, notices);  // which loses it if the session is lost
-    if (!confirmed->is_live()) return std::nullopt;
+    if (!confirmed->is_live()) return nothing();
     if (on_confirmed_) on_confirmed_(confirmed);
-    return lease{std::make_shared<lease::implementation>(session_, std::move(confirmed))};
+    return acquisition{
+        lease{std::make_shared<lease::implementation>(session_, std::move(confirmed))}};
 }
 
 // ------------------------------------------------------------------------------------ the try
 
-std::optional<pending_lease> try_once_in(
+pending_acquisition try_once_in(
     const std::shared_ptr<session::implementation>& within,
     const wish& what,
     connection& inside,
@@ -143,7 +145,7 @@ std::optional<pending_lease> try_once_in(
         database.tell(
             {event_kind::refused, what.key.name(), 0, "another writer", event_reason::busy}
         );
-        return std::nullopt;
+        return pending_acquisition{std::nullopt, what.key};
     }
     const bool is_inside = entered == pending_entry::inside;
     const bounds of_call = within->one_request();
@@ -153,7 +155,7 @@ std::optional<pending_lease> try_once_in(
             return ask_for(on, stores, request);
         });
     });
-    if (!outcome.granted) return std::nullopt;
+    if (!outcome.granted) return pending_acquisition{std::move(outcome.holder), what.key};
     // There is no lease of it yet: the session watches the grant once it is confirmed.
     within->forget(*outcome.granted);
     const hold held = outcome.granted->what();
@@ -163,12 +165,12 @@ std::optional<pending_lease> try_once_in(
     const auto until = local_clock::now() + moves_last;
     for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {
         if (of_caller.holds->move(inside, held, made->moved())) {
-            return pending_lease{std::move(made)};
+            return pending_acquisition{pending_lease{std::move(made)}};
         }
         const bool is_there = database.use_beside(of_call, [&](connection& on, store& stores) {
             return stores.holds->find_grant(on, held.key, held.owner).has_value();
         });
-        if (!is_there) return std::nullopt;  // freed by force
+        if (!is_there) return pending_acquisition{std::nullopt, what.key};  // freed by force
         pause_for(jittered(std::chrono::milliseconds{std::min(attempt * attempt, 100)}));
     }
     if (database.has_several_writers()) throw not_heard_of(moves_last);
@@ -196,7 +198,7 @@ fencing_token pending_lease::token() const noexcept {
 const owner_id& pending_lease::owner() const noexcept {
     return inner_->moved();
 }
-std::optional<lease> pending_lease::confirm() {
+acquisition pending_lease::confirm() {
     return inner_->confirm();
 }
 

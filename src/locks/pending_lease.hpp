@@ -32,7 +32,7 @@ public:
     const hold& granted() const noexcept { return granted_->what(); }
     const owner_id& moved() const noexcept { return moved_; }
 
-    std::optional<lease> confirm();
+    acquisition confirm();
 
 private:
     enum class fate { committed = 1, undone = 2, lost = 3 };
@@ -49,8 +49,8 @@ private:
     bool is_settled_ = false;
 };
 
-// Tries once, in the transaction open on `inside`. nullopt: somebody else has the key.
-std::optional<pending_lease> try_once_in(
+// Tries once, in the transaction open on `inside`.
+pending_acquisition try_once_in(
     const std::shared_ptr<session::implementation>& within,
     const wish& what,
     connection& inside,

@@ -219,8 +219,7 @@ release_outcome quorum_lease::release() {
 
 // ------------------------------------------------------------------------------------- the lock
 
-quorum_lease& quorum_acquisition::granted() {
-    if (lease_) return *lease_;
+void quorum_acquisition::refuse() const {
     throw_not_granted(
         wanted_.name(),
         std::to_string(answers_.granted) + " servers granted it, " + std::to_string(answers_.busy) +
@@ -273,10 +272,10 @@ quorum_acquisition quorum_lock::try_acquire() {
         quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
         if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
         // Its validity is over already: the return releases it.
-        return {std::nullopt, std::move(count), name_};
+        return {std::move(count), name_};
     }
     release_all(*servers_, held);
-    return {std::nullopt, std::move(count), name_};
+    return {std::move(count), name_};
 }
 
 namespace {
@@ -285,7 +284,7 @@ quorum_acquisition keep_trying(
     quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
 ) {
     const polling polls{settings.poll_min, settings.poll_max};
-    quorum_acquisition nothing{std::nullopt, {}, with.key()};
+    quorum_acquisition nothing{{}, with.key()};
     return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
 }
 
@@ -295,9 +294,7 @@ quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
     return keep_trying(*this, servers_->settings(), {std::move(cancel)});
 }
 
-quorum_acquisition quorum_lock::acquire_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+quorum_acquisition quorum_lock::acquire_for(wait_time patience, std::stop_token cancel) {
     return keep_trying(*this, servers_->settings(), {patience, std::move(cancel)});
 }
 

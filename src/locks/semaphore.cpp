@@ -133,7 +133,8 @@ private:
         wished.capacity = permits;
         wished.follows_key = true;
         seeker first{session_, std::move(wished)};
-        return first.try_once() && first.capacity() == permits;
+        const acquisition got = first.try_once();
+        return got && first.capacity() == permits;
     }
 
     // If nobody uses the key, and this does not follow it, the next grant sets its number.
@@ -201,7 +202,7 @@ acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
     return inner_->acquire(wanted, {std::move(cancel)});
 }
 acquisition semaphore::acquire_for(
-    std::chrono::nanoseconds patience, std::int64_t wanted, std::stop_token cancel
+    wait_time patience, std::int64_t wanted, std::stop_token cancel
 ) {
     return inner_->acquire(wanted, {patience, std::move(cancel)});
 }

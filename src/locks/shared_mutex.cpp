@@ -132,7 +132,7 @@ acquisition shared_mutex::try_acquire() {
 acquisition shared_mutex::acquire(std::stop_token cancel) {
     return inner_->acquire(hold_mode::exclusive, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+acquisition shared_mutex::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire(hold_mode::exclusive, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
@@ -145,9 +145,7 @@ acquisition shared_mutex::try_acquire_shared() {
 acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
     return inner_->acquire(hold_mode::shared, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_shared_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+acquisition shared_mutex::acquire_shared_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire(hold_mode::shared, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_shared_until(
@@ -162,9 +160,7 @@ acquisition shared_mutex::try_acquire_upgradeable() {
 acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
     return inner_->acquire(hold_mode::upgradeable, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_upgradeable_for(
-    std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+acquisition shared_mutex::acquire_upgradeable_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire(hold_mode::upgradeable, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_upgradeable_until(
@@ -184,9 +180,7 @@ acquisition shared_mutex::upgrade_until(
 ) {
     return inner_->upgrade(from, {deadline, std::move(cancel)});
 }
-acquisition shared_mutex::upgrade_for(
-    lease& from, std::chrono::nanoseconds patience, std::stop_token cancel
-) {
+acquisition shared_mutex::upgrade_for(lease& from, wait_time patience, std::stop_token cancel) {
     return inner_->upgrade(from, {patience, std::move(cancel)});
 }
 

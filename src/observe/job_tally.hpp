@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/lifetime.hpp"
+#include "leasehold/export.hpp"
 #include "observe/tally.hpp"
 #include "observe/tally_table.hpp"
 

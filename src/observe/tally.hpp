@@ -13,7 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "leasehold/observer.hpp"
 
 namespace leasehold {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "core/thread_mutex.hpp"
+#include "leasehold/export.hpp"
 #include "observe/tally.hpp"
 
 namespace leasehold {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {

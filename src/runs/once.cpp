@@ -263,6 +263,18 @@ task_run::~task_run() = default;
 schedule::instant task_run::tick() const noexcept {
     return inner_->tick();
 }
+std::stop_token task_run::lost() const noexcept {
+    return inner_->lease().lost();
+}
+bool task_run::held_locally() const noexcept {
+    return inner_->lease().held_locally();
+}
+local_clock::time_point task_run::deadline() const noexcept {
+    return inner_->lease().deadline();
+}
+void task_run::verify_in(transaction_ref tx) {
+    inner_->lease().verify_in(tx);
+}
 lease& task_run::lease() noexcept {
     return inner_->lease();
 }
@@ -403,8 +415,7 @@ run_start once::start(std::stop_token cancel) {
     return inner_->start(cancel);
 }
 
-task_run& run_start::started() {
-    if (run_) return *run_;
+void run_start::refuse() const {
     throw_not_granted(wanted_, name_of(outlook_.refusal));
 }
 

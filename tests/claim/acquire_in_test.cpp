@@ -3,6 +3,7 @@
 #include "claim/lock_suite.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/mutex.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -40,7 +41,7 @@ TEST_P(acquire_in_suite, a_row_with_the_token_and_the_lease_share_one_commit) {
         ASSERT_TRUE(held);
         EXPECT_EQ(ask("event", 5), token);
         EXPECT_TRUE(held->verify());
-        EXPECT_FALSE(mutex(*two_, name_).try_acquire());
+        EXPECT_FALSE(is_granted(mutex(*two_, name_).try_acquire()));
     }
 }
 
@@ -50,7 +51,7 @@ TEST_P(acquire_in_suite, a_rollback_undoes_both) {
     ASSERT_TRUE(pending);
     tx->run("UPDATE " + table_ + " SET event = 77 WHERE id = 5");
     tx->rollback();
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_EQ(ask("event", 5), "0");
     EXPECT_TRUE(mutex(*two_, name_).try_acquire());
 }
@@ -61,7 +62,7 @@ TEST_P(acquire_in_suite, contention_is_empty_and_the_transaction_goes_on) {
     const auto tx = begin();
     tx->run("UPDATE " + table_ + " SET note = 'before' WHERE id = 2");
     for (int each = 0; each < 3; ++each) {
-        EXPECT_FALSE(mutex(*one_, name_).try_acquire_in(tx->ref()));
+        EXPECT_FALSE(is_granted(mutex(*one_, name_).try_acquire_in(tx->ref())));
     }
     expect_it_goes_on(*tx);
     EXPECT_EQ(ask("note", 2), "before");
@@ -74,7 +75,7 @@ TEST_P(acquire_in_suite, a_transaction_that_is_closed_by_its_connection_is_undon
     auto pending = mutex{*one_, name_}.try_acquire_in(tx->ref());
     ASSERT_TRUE(pending);
     tx.reset();
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_FALSE(is_held(name_));
 }
 
@@ -92,7 +93,7 @@ TEST_P(acquire_in_suite, a_transaction_begun_by_the_clients_own_interface) {
         EXPECT_EQ(locks.claim_some(tx->ref(), 2, skip_locked).rows.size(), 2U);
         EXPECT_EQ(versions.finish(tx->ref(), *seat), change_outcome::done);
         is_kept ? tx->commit() : tx->rollback();
-        EXPECT_EQ(static_cast<bool>(pending->confirm()), is_kept);
+        EXPECT_EQ(is_granted(pending->confirm()), is_kept);
         EXPECT_EQ(state_of(3), is_kept ? "sold/3" : "free/1");
     }
     EXPECT_TRUE(mutex(*two_, name_).try_acquire()) << "what was confirmed was let go again";
@@ -238,7 +239,7 @@ TEST_P(acquire_in_suite, another_writer_is_contention) {
     if (!tx) GTEST_SKIP() << "this client begins no such transaction";
     {
         const auto writer = begin();
-        EXPECT_FALSE(mutex(*one_, name_).try_acquire_in(tx->ref()));
+        EXPECT_FALSE(is_granted(mutex(*one_, name_).try_acquire_in(tx->ref())));
         writer->rollback();
     }
     auto pending = mutex{*one_, name_}.try_acquire_in(tx->ref());

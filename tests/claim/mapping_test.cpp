@@ -167,11 +167,11 @@ TEST_P(mapping_suite, arguments_that_can_never_work) {
     }
     refused(bad, [&](transaction_ref tx) {
         auto seat = claims.read(tx, {1});
-        claims.finish(tx, *seat);
+        (void)claims.finish(tx, *seat);
     });
     refused(bad, [&](transaction_ref tx) {
         auto seat = claims.read(tx, {1});
-        claims.update(tx, *seat, {{"version", 7}});
+        (void)claims.update(tx, *seat, {{"version", 7}});
     });
     auto plain = seats();
     plain.state = {};
@@ -280,7 +280,7 @@ TEST_P(mapping_suite, settings_of_what_was_lent_stay) {
     const versioned_claim versions{leased_seats()};
     const row_claim locks{rows()};
     auto seat = versions.try_claim(tx->ref(), {1});
-    versions.finish(tx->ref(), *seat);
+    EXPECT_EQ(versions.finish(tx->ref(), *seat), change_outcome::done);
     versions.try_claim_some(tx->ref(), 2);
     locks.claim(tx->ref(), {2}, wait_at_most(5ms));
     locks.claim_some(tx->ref(), 2, wait_at_most(5ms));

@@ -100,7 +100,7 @@ TEST_P(rights_suite, rights_may_be_of_columns) {
     auto mine = claims.try_claim(tx->ref(), {1});
     ASSERT_TRUE(mine);
     EXPECT_TRUE(row_claim{rows()}.claim(tx->ref(), {2}, nowait));
-    denied(*tx, [&](auto at) { claims.update(at, *mine, {{"note", "x"}}); });
+    denied(*tx, [&](auto at) { (void)claims.update(at, *mine, {{"note", "x"}}); });
     claim_choice choice;
     for (const auto& is : {comparison::is_null, comparison::is_due}) {
         choice.where = {{is == comparison::is_due ? "expires_at" : "buyer", is, {}}};

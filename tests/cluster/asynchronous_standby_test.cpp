@@ -6,6 +6,7 @@
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
 #include "support/findings.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -98,7 +99,9 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
     }));
     EXPECT_TRUE(held->held_locally()) << "an outage that is shorter than the ttl";
     commits_wait_for("'*'");
-    EXPECT_TRUE(eventually_well([&] { return bool{mutex{*one, "required/other"}.try_acquire()}; }));
+    EXPECT_TRUE(eventually_well([&] {
+        return is_granted(mutex{*one, "required/other"}.try_acquire());
+    }));
     EXPECT_TRUE(one->is_live());
     commits_wait_for("''");
     EXPECT_EQ(held->release(), release_outcome::released) << "a release is not refused";

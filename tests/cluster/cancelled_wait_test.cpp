@@ -8,6 +8,7 @@
 #include "cluster/standbys.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -76,10 +77,10 @@ TEST_F(synchronous_cancelled, a_hand_over_is_unknown) {
     session other{patient(), {.name = "other", .ttl = 120s}};
     auto held = mutex{one, "key"}.try_acquire();
     ASSERT_TRUE(held);
-    std::atomic<bool> is_granted = false;
+    std::atomic<bool> has_key = false;
     auto waiting = std::async(std::launch::async, [&]() -> std::optional<error> {
         try {
-            is_granted = mutex{other, "key"}.acquire_for(5s).has_value();
+            has_key = is_granted(mutex{other, "key"}.acquire_for(5s));
         } catch (const error& failure) {
             return failure;
         }
@@ -91,7 +92,7 @@ TEST_F(synchronous_cancelled, a_hand_over_is_unknown) {
     const auto failure = cancelled([&] {
         released = held->release();
         EXPECT_TRUE(eventually([&] { return waiting.wait_for(0s) == std::future_status::ready; }));
-        EXPECT_FALSE(is_granted) << "by a commit that a fail-over may undo";
+        EXPECT_FALSE(has_key) << "by a commit that a fail-over may undo";
     });
     EXPECT_FALSE(failure) << failure->what();
     EXPECT_EQ(released, release_outcome::unknown);

@@ -7,6 +7,7 @@
 #include "cluster/standbys.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -62,7 +63,7 @@ TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
     std::string why;
     EXPECT_TRUE(eventually([&] {
         try {
-            EXPECT_FALSE((mutex{one, "other"}.try_acquire()));
+            EXPECT_FALSE(is_granted(mutex{one, "other"}.try_acquire()));
         } catch (const error& failure) {
             EXPECT_TRUE(failure.is_transient()) << failure.what();
             why = failure.what();
@@ -73,7 +74,7 @@ TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
                               "session WHERE heartbeat_at > now() - interval '900 ms'";
     EXPECT_EQ(integer(former, beats), 0);
     cluster_.control(primary(), "heal");
-    ASSERT_TRUE(eventually_well([&] { return bool{mutex{one, "other"}.try_acquire()}; }));
+    ASSERT_TRUE(eventually_well([&] { return is_granted(mutex{one, "other"}.try_acquire()); }));
     EXPECT_TRUE(one.is_live());
     EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
     EXPECT_EQ(integer(former, beats), 0);
@@ -87,13 +88,13 @@ TEST_F(former_primary, that_is_promoted_by_itself_is_told_apart) {
     auto held = mutex{one, "held"}.try_acquire();
     ASSERT_TRUE(held);
     const std::size_t former = split();
-    ASSERT_TRUE(eventually_well([&] { return bool{mutex{one, "seen"}.try_acquire()}; }));
+    ASSERT_TRUE(eventually_well([&] { return is_granted(mutex{one, "seen"}.try_acquire()); }));
     cluster_.control(primary(), "kill");
     cluster_.control(former, "orphan");
     ASSERT_EQ(integer(former, "SELECT pg_is_in_recovery()::int"), 0);
     const auto is_refused = [&] {
         try {
-            EXPECT_FALSE((mutex{one, "other"}.try_acquire()));
+            EXPECT_FALSE(is_granted(mutex{one, "other"}.try_acquire()));
             return false;
         } catch (const error& failure) {
             EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown()) << failure.what();
@@ -108,7 +109,7 @@ TEST_F(former_primary, that_is_promoted_by_itself_is_told_apart) {
     EXPECT_TRUE((mutex{fresh, "new"}.try_acquire()));
     EXPECT_TRUE(eventually(is_refused));
     cluster_.control(primary(), "start");
-    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "other"}.try_acquire()}; }));
+    EXPECT_TRUE(eventually_well([&] { return is_granted(mutex{one, "other"}.try_acquire()); }));
     EXPECT_TRUE(one.is_live());
     EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
     EXPECT_EQ(port_of(db), port(primary()));
@@ -124,11 +125,11 @@ TEST_F(former_primary, that_is_frozen_keeps_nobody_from_the_promoted_one) {
     cluster_.control(former, "pause");
     promote(standby());
     EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
-    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "next"}.try_acquire()}; }));
+    EXPECT_TRUE(eventually_well([&] { return is_granted(mutex{one, "next"}.try_acquire()); }));
     // A program that has seen neither of them goes on from the URL alone, at the first attempt.
     EXPECT_EQ(port_of(open_from(former)), port(primary()));
     session late{open_from(former), {.name = "late"}};
-    EXPECT_FALSE((mutex{late, "held"}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{late, "held"}.try_acquire()));
     EXPECT_TRUE(one.is_live());
     cluster_.control(former, "kill");
 }

@@ -14,6 +14,7 @@
 #include "cluster/cluster.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -144,17 +145,17 @@ TEST_P(several_writers, a_live_holder_keeps_what_it_has) {
         const auto contend = [&](std::string what, std::function<bool()> gets_it) {
             all.push_back(std::make_unique<contender>(std::move(what), std::move(gets_it)));
         };
-        contend("mutex", [&] { return mutex{second, "mutex"}.try_acquire().has_value(); });
-        contend("queue", [&] { return mutex{second, "queue"}.acquire_for(300ms).has_value(); });
-        contend("shared", [&] { return shared_mutex{second, "shared"}.try_acquire().has_value(); });
+        contend("mutex", [&] { return is_granted(mutex{second, "mutex"}.try_acquire()); });
+        contend("queue", [&] { return is_granted(mutex{second, "queue"}.acquire_for(300ms)); });
+        contend("shared", [&] { return is_granted(shared_mutex{second, "shared"}.try_acquire()); });
         contend("permits", [&] {
-            return semaphore{second, "permits", 2}.try_acquire().has_value();
+            return is_granted(semaphore{second, "permits", 2}.try_acquire());
         });
         contend("set", [&] {
-            return multi_lock{second, {"set/a", "set/b"}}.try_acquire().has_value();
+            return is_granted(multi_lock{second, {"set/a", "set/b"}}.try_acquire());
         });
         contend("once", [&] {
-            return once{second, "once", schedule::every(24h)}.try_start().has_value();
+            return is_granted(once{second, "once", schedule::every(24h)}.try_start());
         });
         contend("reaper", [&] { return reap(others).locks_freed > 0; });
         for (const auto& each : all) {
@@ -291,7 +292,7 @@ TEST_P(several_writers, what_a_dead_session_held_is_taken_on_another_node) {
     auto alone = mutex{second, "mutex"}.acquire_for(20s);
     ASSERT_TRUE(alone);
     EXPECT_GT(alone->token().number, token);
-    EXPECT_TRUE((shared_mutex{second, "shared"}.acquire_for(20s).has_value()));
+    EXPECT_TRUE((is_granted(shared_mutex{second, "shared"}.acquire_for(20s))));
 }
 
 class claims_in_a_cluster : public several_writers {

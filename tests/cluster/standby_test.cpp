@@ -14,6 +14,7 @@
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
 #include "support/findings.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -44,7 +45,8 @@ TEST_F(synchronous_standby, attempts_without_it_leave_no_processes_behind) {
                 for (int each = 0; each < attempts_of_each; ++each) {
                     const std::string name = std::to_string(program) + "/" + std::to_string(each);
                     try {
-                        mutex{*sessions.at(static_cast<std::size_t>(program)), name}.try_acquire()
+                        is_granted(mutex{*sessions.at(static_cast<std::size_t>(program)), name}
+                                       .try_acquire())
                             ? ++granted
                             : ++others;
                     } catch (const error& failure) {
@@ -91,7 +93,7 @@ TEST_F(synchronous_standby, a_grant_that_only_the_primary_has_is_none) {
     session one{db, {.name = "one", .ttl = long_ttl}};
     cluster_.control(primary(), "isolate");
     try {
-        EXPECT_FALSE((mutex{one, "key"}.try_acquire()));
+        EXPECT_FALSE(is_granted(mutex{one, "key"}.try_acquire()));
         ADD_FAILURE() << "refused";
     } catch (const error& failure) {
         EXPECT_TRUE(failure.outcome_is_unknown()) << failure.what();
@@ -114,11 +116,11 @@ TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
     session other{open(1s), {.name = "other", .ttl = long_ttl}};
     auto held = mutex{one, "key"}.try_acquire();
     ASSERT_TRUE(held);
-    std::atomic<bool> is_granted = false;
+    std::atomic<bool> has_it = false;
     {
         const thread waits{[&] {
             try {
-                if (mutex{other, "key"}.acquire_for(10s)) is_granted = true;
+                if (is_granted(mutex{other, "key"}.acquire_for(10s))) has_it = true;
             } catch (const error& failure) {
                 EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown());
             }
@@ -135,7 +137,7 @@ TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
                                     "lock WHERE owner IS NOT NULL AND fence = 2";
         EXPECT_TRUE(eventually([&] { return integer(primary(), is_next) == 1; }));
     }
-    EXPECT_FALSE(is_granted);
+    EXPECT_FALSE(has_it);
     cluster_.control(primary(), "rejoin");
 }
 
@@ -164,7 +166,7 @@ protected:
         EXPECT_TRUE(all.are_live());
         EXPECT_TRUE(eventually_well([&] { return kept->verify(); }));
         session other{open(), {.name = "other"}};
-        EXPECT_FALSE((mutex{other, "kept"}.try_acquire()));
+        EXPECT_FALSE(is_granted(mutex{other, "kept"}.try_acquire()));
     }
     virtual std::size_t choose(std::size_t next) { return next; }
 };
@@ -244,7 +246,7 @@ TEST_F(synchronous_standby, that_was_the_primary_is_left_by_all_connections) {
     let_follow(former);
     EXPECT_TRUE(eventually([&] {
         try {
-            EXPECT_FALSE((mutex{one, "other"}.try_acquire()));
+            EXPECT_FALSE(is_granted(mutex{one, "other"}.try_acquire()));
         } catch (const error& failure) {
             EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown()) << failure.what();
             return failure.code() == errc::read_only;
@@ -253,7 +255,7 @@ TEST_F(synchronous_standby, that_was_the_primary_is_left_by_all_connections) {
     }));
     EXPECT_TRUE(eventually_well([&] { return !list_sessions(db).empty(); })) << "it may be read";
     proxy.lead_to(static_cast<int>(port(primary())));
-    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "other"}.try_acquire()}; }));
+    EXPECT_TRUE(eventually_well([&] { return is_granted(mutex{one, "other"}.try_acquire()); }));
     EXPECT_TRUE(one.is_live());
 }
 

@@ -1,7 +1,7 @@
-// mutex.try_acquire_in(tx): a lease that stands or falls with a transaction of the caller's. By
-// each client library: tests/claim/acquire_in_test.cpp.
+// mutex.try_acquire_in(tx). By each client library: tests/claim/acquire_in_test.cpp.
 #include "conformance/suite.hpp"
 #include "leasehold/reaper.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -43,7 +43,7 @@ TEST_F(acquire_in_suite, a_commit_and_its_confirmation_make_a_lease) {
     EXPECT_EQ(describe(second_, name)->owner, held->owner());
     EXPECT_TRUE(held->held_locally());
     EXPECT_TRUE(held->verify());
-    EXPECT_FALSE(mutex(two, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(two, name).try_acquire()));
     transaction later = first_.begin();
     EXPECT_NO_THROW(held->verify_in(later));
     later.commit();
@@ -60,8 +60,8 @@ TEST_F(acquire_in_suite, a_settled_one_confirms_nothing_more) {
     tx.commit();
     auto held = pending->confirm();
     ASSERT_TRUE(held);
-    EXPECT_FALSE(pending->confirm());
-    pending.reset();
+    EXPECT_FALSE(is_granted(pending->confirm()));
+    drop(pending);
     EXPECT_TRUE(held->verify());
 }
 
@@ -76,7 +76,7 @@ TEST_F(acquire_in_suite, a_rollback_leaves_nothing_and_confirms_nothing) {
         ASSERT_TRUE(pending);
         current().increment_counter(transaction_ref{tx}.inside());
         tx.rollback();
-        EXPECT_FALSE(pending->confirm());
+        EXPECT_FALSE(is_granted(pending->confirm()));
         EXPECT_FALSE(is_held(name));
         EXPECT_EQ(current().read_counter(), counted);
         const std::int64_t next = next_token(two, name);
@@ -96,8 +96,8 @@ TEST_F(acquire_in_suite, contention_is_empty_and_the_transaction_goes_on) {
     transaction tx = first_.begin();
     current().increment_counter(transaction_ref{tx}.inside());
     mutex closing{one, name};
-    EXPECT_FALSE(closing.try_acquire_in(tx));
-    EXPECT_FALSE(closing.try_acquire_in(tx));
+    EXPECT_FALSE(is_granted(closing.try_acquire_in(tx)));
+    EXPECT_FALSE(is_granted(closing.try_acquire_in(tx)));
     auto other = mutex{one, fresh("other")}.try_acquire_in(tx);
     EXPECT_TRUE(other);
     tx.commit();
@@ -114,14 +114,14 @@ TEST_F(acquire_in_suite, a_key_that_is_held_by_the_same_session_is_busy_also_whe
     auto held = again.try_acquire();
     ASSERT_TRUE(held);
     transaction tx = first_.begin();
-    EXPECT_FALSE(again.try_acquire_in(tx));
-    EXPECT_FALSE(mutex(one, again.key()).try_acquire_in(tx));
+    EXPECT_FALSE(is_granted(again.try_acquire_in(tx)));
+    EXPECT_FALSE(is_granted(mutex(one, again.key()).try_acquire_in(tx)));
     tx.commit();
     held->release();
     transaction next = first_.begin();
     auto pending = again.try_acquire_in(next);
     ASSERT_TRUE(pending);
-    EXPECT_FALSE(again.try_acquire_in(next)) << "once per transaction";
+    EXPECT_FALSE(is_granted(again.try_acquire_in(next))) << "once per transaction";
     next.commit();
 }
 
@@ -140,7 +140,7 @@ TEST_F(acquire_in_suite, a_confirmed_lease_of_a_recursive_mutex_can_be_entered) 
     ASSERT_TRUE(inner);
     EXPECT_EQ(inner->token(), outer->token());
     EXPECT_EQ(outer->release(), release_outcome::still_held);
-    EXPECT_FALSE(mutex(two, again.key()).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(two, again.key()).try_acquire()));
     EXPECT_EQ(inner->release(), release_outcome::released);
 }
 
@@ -176,7 +176,7 @@ TEST_F(acquire_in_suite, others_are_told_busy_at_once_while_the_transaction_is_o
         ASSERT_TRUE(refused.holder());
         EXPECT_EQ(refused.holder()->session, one.id());
         transaction beside = third.begin();
-        EXPECT_FALSE(mutex(two, name).try_acquire_in(beside));
+        EXPECT_FALSE(is_granted(mutex(two, name).try_acquire_in(beside)));
         beside.commit();
         tx.commit();
         EXPECT_TRUE(pending->confirm());
@@ -202,7 +202,7 @@ TEST_F(acquire_in_suite, with_one_writer_others_wait_for_it_and_then_say_that_th
     tx.commit();
     auto held = pending->confirm();
     ASSERT_TRUE(held);
-    EXPECT_FALSE(mutex(two, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(two, name).try_acquire()));
 }
 
 TEST_F(acquire_in_suite, the_reaper_does_not_wait_for_the_transaction) {
@@ -260,7 +260,7 @@ TEST_F(acquire_in_suite, a_takeover_waits_for_the_transaction) {
     if (has_one_writer()) expire(dying);
     taker.join();
     EXPECT_FALSE(was_early);
-    EXPECT_FALSE(pending->confirm()) << "taken over since";
+    EXPECT_FALSE(is_granted(pending->confirm())) << "taken over since";
 }
 
 // Where the engine must wait to find out, the wait is bounded, and no session is lost.
@@ -277,7 +277,7 @@ TEST_F(acquire_in_suite, a_try_that_meets_the_transaction_of_the_dead_is_refused
     expire(dying);
     std::optional<error> waited;
     EXPECT_TRUE(eventually([&] {
-        waited = thrown_by([&] { EXPECT_FALSE(mutex(heir, name).try_acquire()); });
+        waited = thrown_by([&] { EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire())); });
         // Again where the machine stood still, and the client gave up before the server did.
         return !waited || !waited->outcome_is_unknown();
     }));
@@ -288,7 +288,7 @@ TEST_F(acquire_in_suite, a_try_that_meets_the_transaction_of_the_dead_is_refused
     EXPECT_TRUE(dying.is_live());
     tx.rollback();
     EXPECT_GT(next_token(heir, name), pending->token().number);
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
 }
 
 TEST_F(acquire_in_suite, a_key_freed_by_force_is_not_confirmed) {
@@ -301,7 +301,7 @@ TEST_F(acquire_in_suite, a_key_freed_by_force_is_not_confirmed) {
     ASSERT_TRUE(force_release(second_, name));
     auto taken = mutex{two, name}.try_acquire();
     ASSERT_TRUE(taken);
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_TRUE(taken->verify());
 }
 
@@ -316,13 +316,13 @@ TEST_F(acquire_in_suite, one_that_is_dropped_is_settled_by_the_session) {
             auto pending = mutex{one, name}.try_acquire_in(tx);
             ASSERT_TRUE(pending);
             const std::int64_t token = pending->token().number;
-            if (drops_first) pending.reset();
+            if (drops_first) drop(pending);
             if (commits) {
                 tx.commit();
             } else {
                 tx.rollback();
             }
-            pending.reset();
+            drop(pending);
             EXPECT_TRUE(eventually([&] { return !is_held(name); }, 20s)) << commits << drops_first;
             const std::int64_t next = next_token(two, name);
             EXPECT_GT(next, 0);
@@ -366,7 +366,7 @@ TEST_F(acquire_in_suite, a_session_that_ended_meanwhile_leaves_no_lease_and_no_g
         one.end();
         tx.commit();
     }
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_GT(next_token(two, name), pending->token().number);
 }
 
@@ -379,7 +379,7 @@ TEST_F(acquire_in_suite, a_lost_session_confirms_nothing_and_takes_no_more) {
     tx.commit();
     expire(one);
     ASSERT_TRUE(eventually([&] { return !one.is_live(); }));
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_GT(next_token(two, name), pending->token().number);
     transaction late = first_.begin();
     const auto refused = thrown_by([&] { (void)mutex(one, fresh("k")).try_acquire_in(late); });
@@ -417,7 +417,7 @@ TEST_F(acquire_in_suite, a_fixed_term_is_confirmed_also_after_its_session_was_lo
     ASSERT_TRUE(held);
     EXPECT_TRUE(held->held_locally());
     EXPECT_GT(held->deadline(), local_clock::now() + 30min);
-    EXPECT_FALSE(mutex(two, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(two, name).try_acquire()));
     EXPECT_EQ(held->release(), release_outcome::released);
 }
 

@@ -54,7 +54,7 @@ TEST_F(barrier_suite, nobody_passes_before_all_are_there_and_all_pass_the_same_p
 
 TEST_F(barrier_suite, whoever_leaves_waits_for_all_that_passed_with_it) {
     auto mine = by(one_, 2), other = by(two_, 2);
-    std::optional<lease> theirs;
+    acquisition theirs{std::nullopt, name_};
     thread coming{[&] { theirs = other.enter_for(60s); }};
     auto inside = mine.enter();
     coming.join();
@@ -64,12 +64,12 @@ TEST_F(barrier_suite, whoever_leaves_waits_for_all_that_passed_with_it) {
     EXPECT_EQ(list_holders(first_, name_).size(), 2U);
     std::atomic<bool> has_left = false;
     thread leaving{[&] {
-        EXPECT_TRUE(mine.leave(*std::move(inside)));
+        EXPECT_TRUE(mine.leave(std::move(*inside)));
         has_left = true;
     }};
     EXPECT_TRUE(eventually([&] { return list_holders(first_, name_).size() == 1; }));
     EXPECT_FALSE(has_left) << "the other one is at work";
-    EXPECT_TRUE(other.leave(*std::move(theirs)));
+    EXPECT_TRUE(other.leave(std::move(*theirs)));
     leaving.join();
     EXPECT_TRUE(list_holders(first_, name_).empty());
 }
@@ -77,23 +77,23 @@ TEST_F(barrier_suite, whoever_leaves_waits_for_all_that_passed_with_it) {
 TEST_F(barrier_suite, who_leaves_does_not_wait_for_the_dead) {
     session dying{second_, calm("dying")};
     auto mine = by(one_, 2), its = by(dying, 2);
-    std::optional<lease> theirs;
+    acquisition theirs{std::nullopt, name_};
     thread coming{[&] { theirs = its.enter_for(60s); }};
     auto inside = mine.enter_for(60s);
     coming.join();
     ASSERT_TRUE(inside && theirs);
     expire(dying);
-    EXPECT_TRUE(mine.leave_for(*std::move(inside), 60s));
+    EXPECT_TRUE(mine.leave_for(std::move(*inside), 60s));
 }
 
 TEST_F(barrier_suite, who_has_no_patience_has_left_all_the_same) {
     auto mine = by(one_, 2), other = by(two_, 2);
-    std::optional<lease> theirs;
+    acquisition theirs{std::nullopt, name_};
     thread coming{[&] { theirs = other.enter_for(60s); }};
     auto inside = mine.enter_for(60s);
     coming.join();
     ASSERT_TRUE(inside && theirs);
-    EXPECT_FALSE(mine.leave_for(*std::move(inside), 1ms));
+    EXPECT_FALSE(mine.leave_for(std::move(*inside), 1ms));
     EXPECT_EQ(list_holders(first_, name_).size(), 1U);
     // The next phase does not begin for a member that is inside still.
     thread again{[&] { EXPECT_TRUE(mine.arrive_and_wait_for(60s)); }};
@@ -101,10 +101,10 @@ TEST_F(barrier_suite, who_has_no_patience_has_left_all_the_same) {
     again.join();
     std::stop_source cancel;
     cancel.request_stop();
-    EXPECT_FALSE(other.leave(*std::move(theirs), cancel.get_token())) << "and nothing is asked";
+    EXPECT_FALSE(other.leave(std::move(*theirs), cancel.get_token())) << "and nothing is asked";
     EXPECT_TRUE(list_holders(first_, name_).empty());
     auto alone = mutex{one_, fresh("m")}.try_acquire();
-    const auto failure = thrown_by([&] { mine.leave(*std::move(alone)); });
+    const auto failure = thrown_by([&] { mine.leave(std::move(*alone)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::invalid_argument);
     EXPECT_TRUE(alone->verify()) << "it is still its owner's";
@@ -220,7 +220,7 @@ TEST_F(barrier_suite, a_participant_whose_session_is_ended_is_told_at_once_and_d
 
 TEST_F(barrier_suite, who_is_freed_by_force_is_told_so) {
     thread participant{[&] {
-        const auto failure = thrown_by([&] { by(one_, 2).arrive_and_wait_for(20s); });
+        const auto failure = thrown_by([&] { (void)by(one_, 2).arrive_and_wait_for(20s); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::lease_lost);
     }};
@@ -229,7 +229,7 @@ TEST_F(barrier_suite, who_is_freed_by_force_is_told_so) {
 
 TEST_F(barrier_suite, a_key_in_use_as_another_kind_is_refused_with_both_names) {
     const auto said_of = [&] {
-        const auto failure = thrown_by([&] { by(one_, 2).arrive_and_wait_for(5s); });
+        const auto failure = thrown_by([&] { (void)by(one_, 2).arrive_and_wait_for(5s); });
         if (!failure || failure->code() != errc::invalid_argument) return std::string{};
         return std::string(failure->what());
     };

@@ -13,6 +13,7 @@
 #include "leasehold/shared_mutex.hpp"
 #include "locks/hold_store.hpp"
 #include "session/session_store.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -132,7 +133,7 @@ TEST_F(begin_suite, a_call_that_waits_begins_it) {
 TEST_F(begin_suite, whatever_else_is_done_begins_it) {
     session other{second_, calm("other")};
     auto theirs = mutex{other, fresh("parcel")}.try_acquire();
-    const detached_lease parcel = detach(*std::move(theirs));
+    const detached_lease parcel = detach(std::move(*theirs));
     const std::vector<std::pair<const char*, std::function<void(session&)>>> calls{
         {"fixed term",
          [&](session& of) {
@@ -341,8 +342,7 @@ TEST_F(begin_suite, an_end_beside_the_first_grant_leaves_nothing_held) {
         EXPECT_FALSE(one.is_live());
         const auto left = found(one.id());
         EXPECT_TRUE(!left || !left->is_live);
-        EXPECT_TRUE(eventually([&] { return static_cast<bool>(mutex(other, name).try_acquire()); })
-        );
+        EXPECT_TRUE(eventually([&] { return is_granted(mutex(other, name).try_acquire()); }));
     }
 }
 
@@ -361,7 +361,7 @@ TEST_F(begin_suite, an_end_with_a_release_waits_for_a_proof) {
         has_ended = true;
     }};
     session other{open(), calm("other")};
-    EXPECT_FALSE(mutex(other, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(other, name).try_acquire()));
     EXPECT_FALSE(has_ended);
     tx.commit();
     ending.join();

@@ -9,6 +9,7 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "locks/hold_store.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -23,11 +24,11 @@ TEST_F(detach_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
     const auto token = held->token();
     const auto owner = held->owner();
     const auto lost = held->lost();
-    const detached_lease parcel = detach(*std::move(held));
+    const detached_lease parcel = detach(std::move(*held));
     EXPECT_TRUE(lost.stop_requested());
     EXPECT_EQ(parcel.token, token);
     EXPECT_EQ(parcel.session, one.id());
-    EXPECT_FALSE((mutex{other, name}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{other, name}.try_acquire()));
     auto mine = adopt(two, detached_lease::from_text(parcel.text()));
     ASSERT_TRUE(mine);
     EXPECT_EQ(mine->token(), token);
@@ -42,7 +43,7 @@ TEST_F(detach_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
         mine->verify_in(tx);
         tx.commit();
     }
-    EXPECT_FALSE((mutex{other, name}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{other, name}.try_acquire()));
     EXPECT_EQ(mine->release(), release_outcome::released);
     EXPECT_TRUE((mutex{other, name}.try_acquire()));
 }
@@ -52,9 +53,9 @@ TEST_F(detach_suite, what_is_detached_ends_with_its_old_session) {
     const key name = fresh("k");
     session one{first_, calm("one")};
     auto held = mutex{one, name}.try_acquire();
-    const detached_lease parcel = detach(*std::move(held));
+    const detached_lease parcel = detach(std::move(*held));
     one.end();
-    EXPECT_FALSE(adopt(other, parcel));
+    EXPECT_FALSE(is_granted(adopt(other, parcel)));
     EXPECT_TRUE((mutex{other, name}.try_acquire()));
 }
 
@@ -66,17 +67,17 @@ TEST_F(detach_suite, a_term_outlives_the_process_and_ends_by_itself) {
         session one{first_, calm("one")};
         auto a = mutex{one, early}.try_acquire();
         auto b = mutex{one, late}.try_acquire();
-        first_parcel = detach_for(*std::move(a), 10min);
-        second_parcel = detach_for(*std::move(b), 10min);
+        first_parcel = detach_for(std::move(*a), 10min);
+        second_parcel = detach_for(std::move(*b), 10min);
     }
     EXPECT_FALSE(first_parcel->session);
-    EXPECT_FALSE((mutex{other, early}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{other, early}.try_acquire()));
     auto mine = adopt(other, *first_parcel);
     ASSERT_TRUE(mine);
     current().age_lock(early, 11min);  // lives with its new session now
     EXPECT_TRUE(mine->verify());
     current().age_lock(late, 11min);
-    EXPECT_FALSE(adopt(other, *second_parcel));
+    EXPECT_FALSE(is_granted(adopt(other, *second_parcel)));
     EXPECT_TRUE((mutex{other, late}.try_acquire()));
 }
 
@@ -84,12 +85,12 @@ TEST_F(detach_suite, of_two_adopters_the_second_gets_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")}, three{second_, calm("three")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
-    const detached_lease parcel = detach(*std::move(held));
+    const detached_lease parcel = detach(std::move(*held));
     auto mine = adopt(two, parcel);
     ASSERT_TRUE(mine);
-    EXPECT_FALSE(adopt(three, parcel));
+    EXPECT_FALSE(is_granted(adopt(three, parcel)));
     EXPECT_TRUE(mine->verify());
-    EXPECT_FALSE(adopt(two, parcel)) << "two leases would each release the one hold";
+    EXPECT_FALSE(is_granted(adopt(two, parcel))) << "two leases would each release the one hold";
     EXPECT_TRUE(mine->verify());
     EXPECT_TRUE(mine->held_locally());
 }
@@ -105,14 +106,14 @@ TEST_F(detach_suite, what_was_given_away_is_taken_back_by_another_session_only) 
     EXPECT_EQ(refused->code(), errc::invalid_argument);
     auto back = adopt(again, parcel);
     ASSERT_TRUE(back);
-    EXPECT_FALSE(adopt(two, parcel));
+    EXPECT_FALSE(is_granted(adopt(two, parcel)));
     EXPECT_TRUE(back->verify());
 }
 
 TEST_F(detach_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     auto held = mutex{one, fresh("k")}.try_acquire();
-    const detached_lease parcel = detach(*std::move(held));
+    const detached_lease parcel = detach(std::move(*held));
     const adoption sent{{parcel.key, parcel.owner, parcel.token}, parcel.session, two.id(), "two"};
     second_.inner()->use([&](connection& on, store& stores) {
         EXPECT_EQ(stores.holds->adopt(on, sent), adopt_status::adopted);
@@ -130,7 +131,7 @@ TEST_F(detach_suite, racing_adopters_are_served_once) {
         auto held = mutex{one, name}.try_acquire();
         const bool has_term = round % 2 == 0;
         const detached_lease parcel =
-            has_term ? detach_for(*std::move(held), 10min) : detach(*std::move(held));
+            has_term ? detach_for(std::move(*held), 10min) : detach(std::move(*held));
         std::atomic<int> served = 0;
         std::barrier all_are_ready{adopters}, all_have_tried{adopters};
         std::vector<thread> threads;
@@ -153,16 +154,16 @@ TEST_F(detach_suite, what_has_gone_is_not_adopted) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key forced = fresh("forced"), dead = fresh("dead");
     auto a = mutex{one, forced}.try_acquire();
-    const detached_lease first_parcel = detach(*std::move(a));
+    const detached_lease first_parcel = detach(std::move(*a));
     ASSERT_TRUE(force_release(second_, forced));
-    EXPECT_FALSE(adopt(two, first_parcel));
+    EXPECT_FALSE(is_granted(adopt(two, first_parcel)));
     auto b = mutex{one, dead}.try_acquire();
-    const detached_lease second_parcel = detach(*std::move(b));
+    const detached_lease second_parcel = detach(std::move(*b));
     expire(one);
-    EXPECT_FALSE(adopt(two, second_parcel));  // promise 6: the dead are not revived
+    EXPECT_FALSE(is_granted(adopt(two, second_parcel)));  // promise 6: the dead are not revived
     detached_lease wrong = second_parcel;
     ++wrong.token.number;
-    EXPECT_FALSE(adopt(two, wrong));
+    EXPECT_FALSE(is_granted(adopt(two, wrong)));
     expire(two);
     const auto ended = thrown_by([&] { (void)adopt(two, second_parcel); });
     ASSERT_TRUE(ended);
@@ -175,16 +176,16 @@ TEST_F(detach_suite, there_must_be_something_whole_to_detach) {
     auto outer = closing.try_acquire();
     auto inner = closing.try_acquire();
     EXPECT_EQ(
-        thrown_by([&] { (void)detach(*std::move(inner)); }).value().code(), errc::invalid_argument
+        thrown_by([&] { (void)detach(std::move(*inner)); }).value().code(), errc::invalid_argument
     );
     auto lost = mutex{one, fresh("k")}.try_acquire();
     ASSERT_TRUE(force_release(second_, lost->key()));
     EXPECT_EQ(
-        thrown_by([&] { (void)detach_for(*std::move(lost), 1s); }).value().code(), errc::lease_lost
+        thrown_by([&] { (void)detach_for(std::move(*lost), 1s); }).value().code(), errc::lease_lost
     );
     auto held = mutex{one, fresh("k")}.try_acquire();
     EXPECT_EQ(
-        thrown_by([&] { (void)detach_for(*std::move(held), 0s); }).value().code(),
+        thrown_by([&] { (void)detach_for(std::move(*held), 0s); }).value().code(),
         errc::invalid_argument
     );
 }
@@ -202,18 +203,18 @@ TEST_F(detach_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
         const auto failure = thrown_by([&] { (void)detaching(); });
         return failure && failure->code() == errc::invalid_argument;
     };
-    EXPECT_TRUE(is_refused([&] { return detach(*std::move(inner)); }));
-    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(inner), 1min); }));
-    EXPECT_TRUE(is_refused([&] { return detach(*std::move(counted)); }));
-    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(counted), 1min); }));
-    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(termed), 1min); }));
-    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(plain), 0s); }));
+    EXPECT_TRUE(is_refused([&] { return detach(std::move(*inner)); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(std::move(*inner), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach(std::move(*counted)); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(std::move(*counted), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(std::move(*termed), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(std::move(*plain), 0s); }));
     for (auto* each : {&outer, &inner, &counted, &termed, &plain}) {
         EXPECT_TRUE((*each)->verify()) << (*each)->key().name();
         EXPECT_FALSE((*each)->lost().stop_requested()) << (*each)->key().name();
     }
     EXPECT_EQ(inner->release(), release_outcome::still_held);
-    const detached_lease parcel = detach_for(*std::move(plain), 10min);
+    const detached_lease parcel = detach_for(std::move(*plain), 10min);
     EXPECT_EQ(plain->why_lost(), loss_reason::released);
     EXPECT_EQ(plain->release(), release_outcome::not_held);
     EXPECT_TRUE(adopt(two, parcel)) << "the spent lease gave nothing back";
@@ -253,12 +254,12 @@ TEST_F(whole_session_suite, all_that_lives_with_it_is_held_in_the_other_process)
     ASSERT_TRUE(held && reader && permits);
     const auto token = held->token();
     const auto id = one->id();
-    const auto text = detach(*std::move(one)).text();
+    const auto text = detach(std::move(*one)).text();
     EXPECT_EQ(held->why_lost(), loss_reason::session_ended);
     EXPECT_EQ(held->release(), release_outcome::not_held) << "it is nobody's here";
     EXPECT_EQ(permits->release(), release_outcome::not_held);
     one.reset();
-    EXPECT_FALSE((mutex{other_, name}.try_acquire())) << "and nothing was released";
+    EXPECT_FALSE(is_granted(mutex{other_, name}.try_acquire())) << "and nothing was released";
 
     auto mine = adopt(second_, detached_session::from_text(text), calm("two"));
     ASSERT_TRUE(mine);
@@ -271,9 +272,9 @@ TEST_F(whole_session_suite, all_that_lives_with_it_is_held_in_the_other_process)
         each.verify_in(tx);
         tx.commit();
     }
-    EXPECT_FALSE((mutex{other_, name}.try_acquire()));
-    EXPECT_FALSE((shared_mutex{other_, read}.try_acquire()));
-    EXPECT_FALSE((semaphore{other_, counted, 5}.try_acquire(3)));
+    EXPECT_FALSE(is_granted(mutex{other_, name}.try_acquire()));
+    EXPECT_FALSE(is_granted(shared_mutex{other_, read}.try_acquire()));
+    EXPECT_FALSE(is_granted(semaphore{other_, counted, 5}.try_acquire(3)));
     EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(2)));
     for (lease& each : mine->leases) {
         if (each.key() != counted) continue;

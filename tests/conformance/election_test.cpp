@@ -4,6 +4,7 @@
 
 #include "conformance/suite.hpp"
 #include "leasehold/leader_election.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -23,8 +24,8 @@ TEST_F(election_suite, one_candidate_leads_and_the_other_takes_the_next_term) {
     leader_election here{one, name}, there{two, name};
     auto leading = here.campaign();
     ASSERT_TRUE(leading);
-    EXPECT_FALSE(there.try_campaign());
-    EXPECT_FALSE(there.campaign_for(30ms));
+    EXPECT_FALSE(is_granted(there.try_campaign()));
+    EXPECT_FALSE(is_granted(there.campaign_for(30ms)));
     const auto seen = current_leader(second_, name);
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->term, leading->term());
@@ -104,7 +105,7 @@ TEST_F(election_suite, a_leader_that_resigned_is_told_before_the_next_is_elected
     auto leading = here.campaign();
     thread candidate{[&] { EXPECT_TRUE(there.campaign_for(20s)); }};
     const auto term = leading->term();
-    leading.reset();  // a destructor resigns, too
+    drop(leading);  // a destructor resigns, too
     candidate.join();
     EXPECT_FALSE(was_early);
     EXPECT_EQ(ended_term, term.number);
@@ -185,7 +186,7 @@ TEST_F(election_suite, a_follower_and_a_candidate_can_be_cancelled) {
     std::stop_source cancel;
     thread canceller{[&] { cancel.request_stop(); }};
     EXPECT_FALSE(watch.next(cancel.get_token()));
-    EXPECT_FALSE((leader_election{two, name}.campaign(cancel.get_token())));
+    EXPECT_FALSE(is_granted(leader_election{two, name}.campaign(cancel.get_token())));
 }
 
 // A follower waits for a database that is away, and goes on when it is back.
@@ -251,8 +252,8 @@ TEST_F(election_suite, a_term_goes_on_in_another_process) {
     ASSERT_TRUE(leading);
     leading->proclaim("10.0.0.7");
     const auto term = leading->term();
-    const std::string parcel = detach(*std::move(leading)).text();
-    EXPECT_FALSE(there.try_campaign()) << "it is not vacant";
+    const std::string parcel = detach(std::move(*leading)).text();
+    EXPECT_FALSE(is_granted(there.try_campaign())) << "it is not vacant";
     auto next = there.adopt(detached_lease::from_text(parcel));
     ASSERT_TRUE(next);
     EXPECT_EQ(next->term(), term);
@@ -261,7 +262,7 @@ TEST_F(election_suite, a_term_goes_on_in_another_process) {
     next->proclaim("10.0.0.8");
     EXPECT_EQ(metadata_of(first_, name), "10.0.0.8");
     session three{first_, calm("three")};
-    EXPECT_FALSE((leader_election{three, name}.adopt(detached_lease::from_text(parcel))));
+    EXPECT_FALSE(is_granted(leader_election{three, name}.adopt(detached_lease::from_text(parcel))));
     EXPECT_EQ(next->resign(), release_outcome::released);
     EXPECT_EQ(
         told,
@@ -275,10 +276,10 @@ TEST_F(election_suite, an_office_is_detached_for_a_term_and_adopted_by_its_own_n
     auto leading = leader_election{one, name}.try_campaign();
     ASSERT_TRUE(leading);
     const auto term = leading->term();
-    const detached_lease parcel = detach_for(*std::move(leading), 10min);
+    const detached_lease parcel = detach_for(std::move(*leading), 10min);
     one.end();
     const auto failure = thrown_by([&] {
-        EXPECT_FALSE((leader_election{two, fresh("other")}.adopt(parcel)));
+        EXPECT_FALSE(is_granted(leader_election{two, fresh("other")}.adopt(parcel)));
     });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::invalid_argument);

@@ -9,6 +9,7 @@
 #include "database/doorbell.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -257,7 +258,8 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
     const auto calls_to_queue = [&] {
         std::stop_source cancel;
         const auto before = counted->passed();
-        thread queueing{[&] { EXPECT_FALSE(mutex(one, name, deaf).acquire(cancel.get_token())); }};
+        thread queueing{
+            [&] { EXPECT_FALSE(is_granted(mutex(one, name, deaf).acquire(cancel.get_token()))); }};
         EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == 1; }));
         const auto calls = counted->passed() - before;
         cancel.request_stop();

@@ -9,6 +9,7 @@
 #include "leasehold/latch.hpp"
 #include "leasehold/semaphore.hpp"
 #include "locks/waiter_store.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -113,7 +114,9 @@ TEST_F(inspect_suite, those_who_wait_are_counted_while_they_live) {
     auto held = mutex{one_, name_}.try_acquire();
     ASSERT_TRUE(held);
     std::stop_source enough;
-    thread waiting{[&] { EXPECT_FALSE((mutex{two_, name_}.acquire(enough.get_token()))); }};
+    thread waiting{[&] {
+        EXPECT_FALSE(is_granted(mutex{two_, name_}.acquire(enough.get_token())));
+    }};
     EXPECT_TRUE(eventually([&] { return count_locks(second_, name_.name()).waiters == 1; }));
     enough.request_stop();
     waiting.join();
@@ -164,7 +167,7 @@ TEST_F(inspect_suite, those_who_wait_are_listed_in_their_order) {
     for (session* const each : {&two_, &one_, &dying}) {
         waiting.emplace_back([&, each] {
             try {
-                EXPECT_FALSE((mutex{*each, name_}.acquire(enough.get_token())));
+                EXPECT_FALSE(is_granted(mutex{*each, name_}.acquire(enough.get_token())));
             } catch (const error& failure) {
                 EXPECT_EQ(failure.code(), errc::session_lost) << failure.what();
             }
@@ -200,7 +203,7 @@ TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_
         for (session* const each : {&two_, &one_}) {
             const std::size_t before = list_waiters(first_, name).size();
             waiting.emplace_back([&, each, name] {
-                EXPECT_FALSE((mutex{*each, name}.acquire(enough.get_token())));
+                EXPECT_FALSE(is_granted(mutex{*each, name}.acquire(enough.get_token())));
             });
             ASSERT_TRUE(eventually([&] { return list_waiters(first_, name).size() > before; }));
         }
@@ -460,7 +463,7 @@ TEST_F(inspect_writers_suite, a_waiting_writer_is_counted_and_one_that_has_given
     ASSERT_TRUE(reading);
     EXPECT_EQ(describe(first_, name_)->waiters, 0);
     std::stop_source enough;
-    thread writer{[&] { EXPECT_FALSE(other_.acquire(enough.get_token())); }};
+    thread writer{[&] { EXPECT_FALSE(is_granted(other_.acquire(enough.get_token()))); }};
     EXPECT_TRUE(eventually([&] { return describe(first_, name_)->waiters == 1; }));
     const auto all = list_locks(first_, name_.name());
     ASSERT_EQ(all.size(), 1U) << "who waits holds nothing";

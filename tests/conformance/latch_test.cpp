@@ -6,6 +6,7 @@
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -29,19 +30,19 @@ TEST_F(latch_suite, it_opens_when_all_have_arrived_and_stays_open) {
     auto a = mine.try_join();
     auto b = other.try_join();
     ASSERT_TRUE(a && b);
-    EXPECT_FALSE(other.try_join()) << "all places are taken";
+    EXPECT_FALSE(is_granted(other.try_join())) << "all places are taken";
     EXPECT_EQ(mine.tally().present, 2);
     mine.arrive(*a);
     EXPECT_TRUE(a->lost().stop_requested());
     EXPECT_EQ(mine.tally().arrived, 1);
     EXPECT_EQ(mine.tally().present, 1);
-    EXPECT_FALSE(mine.try_join()) << "one arrived, one is on its way";
+    EXPECT_FALSE(is_granted(mine.try_join())) << "one arrived, one is on its way";
     EXPECT_FALSE(mine.wait_for(30ms).is_open);
     thread waiter{[&] { EXPECT_TRUE(mine.wait_for(20s).is_open); }};
     other.arrive(*b);
     waiter.join();
     EXPECT_TRUE(other.wait().is_open);
-    EXPECT_FALSE(other.try_join());
+    EXPECT_FALSE(is_granted(other.try_join()));
 }
 
 TEST_F(latch_suite, an_arrival_counts_once_and_only_where_the_place_is_held) {
@@ -69,7 +70,7 @@ TEST_F(latch_suite, a_participant_that_dies_before_it_arrives_does_not_count) {
     auto place = its.try_join();
     ASSERT_TRUE(place);
     auto mine = by(one_, 2);
-    EXPECT_FALSE(mine.try_join());
+    EXPECT_FALSE(is_granted(mine.try_join()));
     expire(dead);
     EXPECT_EQ(mine.tally().present, 0) << "those who wait can see it";
     EXPECT_EQ(mine.tally().arrived, 1) << "what it did before stays done";

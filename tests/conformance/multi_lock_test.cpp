@@ -11,6 +11,7 @@
 #include "leasehold/barrier.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "locks/holder_store.hpp"
+#include "support/granted.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"
 
@@ -104,9 +105,9 @@ TEST_F(multi_suite, keys_of_the_dead_unknown_and_free_are_taken_together) {
     (void)mutex{heir, keys[1]}.try_acquire();  // known, and free again
     auto term = mutex{other, keys[4], {.hold_at_most = 10min}}.try_acquire();
     ASSERT_TRUE(left && term);
-    EXPECT_FALSE((multi_lock{heir, keys}.try_acquire()));
+    EXPECT_FALSE(is_granted(multi_lock{heir, keys}.try_acquire()));
     expire(dead);
-    EXPECT_FALSE((multi_lock{heir, keys}.try_acquire()));  // the term has not passed
+    EXPECT_FALSE(is_granted(multi_lock{heir, keys}.try_acquire()));  // the term has not passed
     current().age_lock(keys[4], 11min);
     auto taken = multi_lock{heir, keys}.try_acquire();
     ASSERT_TRUE(taken);
@@ -124,7 +125,7 @@ TEST_F(multi_suite, a_holder_whose_session_row_is_missing_counts_as_alive) {
     auto held = multi_lock{gone, keys}.try_acquire();
     ASSERT_TRUE(held);
     current().remove_session_row(gone.id());
-    EXPECT_FALSE((multi_lock{other, keys}.try_acquire()));
+    EXPECT_FALSE(is_granted(multi_lock{other, keys}.try_acquire()));
 }
 
 TEST_F(multi_suite, an_expired_session_is_granted_nothing) {
@@ -173,7 +174,7 @@ TEST_F(multi_suite, one_lost_key_loses_the_lease_and_the_others_stay_until_the_r
     EXPECT_TRUE(held->lost().stop_requested());
     EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
     EXPECT_FALSE(held->held_locally());
-    EXPECT_FALSE((mutex{two, keys[0]}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{two, keys[0]}.try_acquire()));
     auto next = mutex{two, keys[1]}.try_acquire();
     EXPECT_TRUE(next);
     EXPECT_EQ(held->release(), release_outcome::not_held);
@@ -207,7 +208,7 @@ TEST_F(multi_suite, a_wait_ends_when_all_are_free_or_time_is_up_or_it_is_cancell
     std::stop_source cancel;
     {
         thread canceller{[&] { cancel.request_stop(); }};
-        EXPECT_FALSE(both.acquire(cancel.get_token()));
+        EXPECT_FALSE(is_granted(both.acquire(cancel.get_token())));
     }
     thread releaser{[&] {
         a->release();
@@ -224,7 +225,7 @@ TEST_F(multi_suite, a_fixed_term_for_all_keys_outlives_its_session) {
         auto held = multi_lock{one, keys, {.hold_at_most = 10min}}.try_acquire();
         ASSERT_TRUE(held);
         one.end();
-        EXPECT_FALSE((multi_lock{other, keys}.try_acquire()));
+        EXPECT_FALSE(is_granted(multi_lock{other, keys}.try_acquire()));
         EXPECT_TRUE(held->held_locally());
         for (const key& each : keys) current().age_lock(each, 11min);
     }
@@ -257,7 +258,7 @@ TEST_F(multi_suite, a_refused_try_writes_nothing) {
     known->release();
     auto held = mutex{one, keys[0]}.try_acquire();  // the last of them
     multi_lock contended{two, keys};
-    EXPECT_FALSE(contended.try_acquire());
+    EXPECT_FALSE(is_granted(contended.try_acquire()));
     if (!current().writes_so_far) GTEST_SKIP() << "not every backend can be asked";
     // Others may use the same server: a try that writes does so in every round, they do not.
     constexpr int rounds = 40, tries = 100;
@@ -265,7 +266,7 @@ TEST_F(multi_suite, a_refused_try_writes_nothing) {
     auto least = std::numeric_limits<std::int64_t>::max();
     for (int round = 0; round < rounds && least > tolerated; ++round) {
         const auto before = current().writes_so_far();
-        for (int each = 0; each < tries; ++each) EXPECT_FALSE(contended.try_acquire());
+        for (int each = 0; each < tries; ++each) EXPECT_FALSE(is_granted(contended.try_acquire()));
         least = std::min(least, current().writes_so_far() - before);
     }
     EXPECT_LE(least, tolerated);
@@ -323,7 +324,7 @@ TEST_F(multi_suite, overlapping_sets_in_random_order_neither_deadlock_nor_overla
 TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_one_of_a_set) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const auto keys = some(2);
-    multi_lock{one, keys}.try_acquire()->release();
+    (*multi_lock{one, keys}.try_acquire()).release();
     const holder_request wanted{
         .key = keys[0],
         .owner = owner_id::random(),
@@ -347,7 +348,9 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
             grant();
         }
         asking = thread{[&] {
-            failure = thrown_by([&] { EXPECT_FALSE((multi_lock{two, keys}.try_acquire())); });
+            failure = thrown_by([&] {
+                EXPECT_FALSE(is_granted(multi_lock{two, keys}.try_acquire()));
+            });
             has_answer = true;
         }};
         (void)eventually([&] { return has_answer.load(); }, 300ms);

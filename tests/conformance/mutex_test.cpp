@@ -9,6 +9,7 @@
 #include "leasehold/barrier.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -86,7 +87,7 @@ TEST_F(mutex_suite, what_a_dead_session_held_is_free_when_it_expires) {
     auto held = mutex{dead, name}.try_acquire();
     ASSERT_TRUE(held);
     current().age_session(dead.id(), 59min);
-    EXPECT_FALSE(mutex(heir, name).try_acquire());  // a minute to live is alive
+    EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire()));  // a minute to live is alive
     current().age_session(dead.id(), 2min);
     auto taken = mutex{heir, name}.try_acquire();
     ASSERT_TRUE(taken);
@@ -114,7 +115,7 @@ TEST_F(mutex_suite, a_holder_whose_session_row_is_missing_counts_as_alive) {
     auto held = mutex{gone, name}.try_acquire();
     ASSERT_TRUE(held);
     current().remove_session_row(gone.id());
-    EXPECT_FALSE(mutex(other, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(other, name).try_acquire()));
 }
 
 // Promise 8, and ShedLock's issues 74 and 1986: the expired holder's release frees its successor.
@@ -127,7 +128,7 @@ TEST_F(mutex_suite, a_late_release_does_not_free_the_successor) {
     ASSERT_TRUE(taken);
     EXPECT_EQ(held->release(), release_outcome::not_held);
     EXPECT_TRUE(taken->verify());
-    EXPECT_FALSE(mutex(heir, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire()));
 }
 
 TEST_F(mutex_suite, a_release_after_expiry_that_nobody_followed_frees_the_key) {
@@ -202,7 +203,7 @@ TEST_F(mutex_suite, a_recursive_mutex_counts_in_the_row_and_keeps_its_token) {
     EXPECT_EQ(inner->release(), release_outcome::still_held);
     EXPECT_TRUE(inner->lost().stop_requested());
     EXPECT_FALSE(outer->lost().stop_requested());
-    EXPECT_FALSE(mutex(two, closing.key()).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(two, closing.key()).try_acquire()));
     EXPECT_EQ(outer->release(), release_outcome::released);
     auto other = mutex{two, closing.key()}.try_acquire();
     EXPECT_TRUE(other);
@@ -214,7 +215,7 @@ TEST_F(mutex_suite, another_recursive_mutex_of_the_same_session_is_not_the_owner
     mutex mine{one, name, {.recursive = true}}, another{one, name, {.recursive = true}};
     auto held = mine.try_acquire();
     EXPECT_TRUE(held);
-    EXPECT_FALSE(another.try_acquire());
+    EXPECT_FALSE(is_granted(another.try_acquire()));
 }
 
 TEST_F(mutex_suite, a_recursive_try_after_loss_is_a_new_grant_with_a_new_token) {
@@ -238,8 +239,8 @@ TEST_F(mutex_suite, a_bounded_wait_ends_with_who_holds_the_key) {
     EXPECT_FALSE(refused);
     EXPECT_TRUE(refused.holder().has_value());
     EXPECT_GE(local_clock::now() - start, 120ms);
-    EXPECT_FALSE(mutex(two, name).acquire_for(-1h));
-    EXPECT_FALSE(mutex(two, name).acquire_until(local_clock::now() - 1h));
+    EXPECT_FALSE(is_granted(mutex(two, name).acquire_for(-1h)));
+    EXPECT_FALSE(is_granted(mutex(two, name).acquire_until(local_clock::now() - 1h)));
 }
 
 TEST_F(mutex_suite, a_waiter_gets_the_key_when_it_is_released) {
@@ -361,7 +362,7 @@ TEST_F(mutex_suite, a_refused_try_writes_nothing) {
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     mutex contended{two, name};
-    EXPECT_FALSE(contended.try_acquire());
+    EXPECT_FALSE(is_granted(contended.try_acquire()));
     if (!current().writes_so_far) GTEST_SKIP() << "not every backend can be asked";
     // Others may use the same server: a try that writes does so in every round, they do not.
     constexpr int rounds = 40, tries = 200;
@@ -369,7 +370,7 @@ TEST_F(mutex_suite, a_refused_try_writes_nothing) {
     auto least = std::numeric_limits<std::int64_t>::max();
     for (int round = 0; round < rounds && least > tolerated; ++round) {
         const auto before = current().writes_so_far();
-        for (int each = 0; each < tries; ++each) EXPECT_FALSE(contended.try_acquire());
+        for (int each = 0; each < tries; ++each) EXPECT_FALSE(is_granted(contended.try_acquire()));
         least = std::min(least, current().writes_so_far() - before);
     }
     EXPECT_LE(least, tolerated);

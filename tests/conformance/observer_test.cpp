@@ -10,6 +10,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "support/told_events.hpp"
 
@@ -68,7 +69,7 @@ TEST_F(observer_suite, a_refusal_is_told) {
     session mine{watched(), calm("mine")}, other{second_, calm("other")};
     const key name = fresh("k");
     auto held = mutex{other, name}.try_acquire();
-    EXPECT_FALSE((mutex{mine, name}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{mine, name}.try_acquire()));
     const auto refused = told(event_kind::refused, name);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->reason, event_reason::busy);
@@ -81,8 +82,8 @@ TEST_F(observer_suite, a_run_that_is_not_to_be_is_told_with_its_reason) {
     once task{mine, name, schedule::every(24h)};
     auto run = task.try_start();
     ASSERT_TRUE(run);
-    run->finish();
-    EXPECT_FALSE(task.try_start());
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
+    EXPECT_FALSE(is_granted(task.try_start()));
     const auto refused = told(event_kind::refused, name);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->reason, event_reason::already_run);
@@ -138,9 +139,9 @@ TEST_F(observer_suite, a_wait_in_vain_is_told_whoever_ended_it) {
     auto held = mutex{other, name}.try_acquire();
     auto permit = semaphore{other, counted, 1}.try_acquire();
     auto one = mutex{other, several}.try_acquire();
-    EXPECT_FALSE((mutex{mine, name}.acquire_for(50ms)));
-    EXPECT_FALSE((semaphore{mine, counted, 1}.acquire_for(50ms)));
-    EXPECT_FALSE((multi_lock{mine, {several}}.acquire_for(50ms)));
+    EXPECT_FALSE(is_granted(mutex{mine, name}.acquire_for(50ms)));
+    EXPECT_FALSE(is_granted(semaphore{mine, counted, 1}.acquire_for(50ms)));
+    EXPECT_FALSE(is_granted(multi_lock{mine, {several}}.acquire_for(50ms)));
     for (const key& each : {name, counted, several}) {
         const auto vain = told(event_kind::waited_in_vain, each);
         ASSERT_TRUE(vain) << each.name();
@@ -148,7 +149,7 @@ TEST_F(observer_suite, a_wait_in_vain_is_told_whoever_ended_it) {
         EXPECT_GE(vain->took.value(), 50ms);
     }
     std::stop_source cancel;
-    thread waiter{[&] { EXPECT_FALSE((mutex{mine, name}.acquire(cancel.get_token()))); }};
+    thread waiter{[&] { EXPECT_FALSE(is_granted(mutex{mine, name}.acquire(cancel.get_token()))); }};
     EXPECT_TRUE(is_waited_for(name));
     cancel.request_stop();
     waiter.join();
@@ -265,7 +266,7 @@ TEST_F(observer_suite, a_transaction_that_was_rolled_back_is_told) {
     auto pending = mutex{mine, name}.try_acquire_in(tx);
     ASSERT_TRUE(pending);
     tx.rollback();
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     const auto released = told(event_kind::released, name);
     ASSERT_TRUE(released);
     EXPECT_EQ(released->reason, event_reason::rolled_back);
@@ -317,7 +318,7 @@ TEST_F(observer_suite, metrics_count_what_happens) {
     {
         auto held = mutex{mine, name}.try_acquire();
         ASSERT_TRUE(held);
-        EXPECT_FALSE((mutex{mine, name}.try_acquire()));
+        EXPECT_FALSE(is_granted(mutex{mine, name}.try_acquire()));
     }
     const std::string page = counts->text(db);
     for (const char* const line :

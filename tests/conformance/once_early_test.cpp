@@ -17,7 +17,7 @@ TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
         if (!run) continue;  // the tick of the round before
         const auto seen = outlook(second_, name, every_second, without_waiting());
         EXPECT_LE(run->tick(), seen.tick) << "no tick runs before its time";
-        run->finish();
+        EXPECT_EQ(run->finish(), finish_outcome::recorded);
     }
 }
 
@@ -32,7 +32,9 @@ TEST_F(once_suite, a_call_up_to_a_minute_before_a_tick_means_that_one) {
     while ((from + 30) / period == (from - 1) / period) ++period;
     const schedule soon = schedule::every(seconds{period});
     session one{first_, calm("one")};
-    once{one, name, soon, without_waiting()}.try_start()->finish();
+    EXPECT_EQ(
+        ((*once{one, name, soon, without_waiting()}.try_start()).finish()), finish_outcome::recorded
+    );
     EXPECT_EQ(outlook(second_, name, soon, without_waiting()).refusal, start_refusal::already_run);
     const auto seen = outlook(second_, name, soon);
     EXPECT_EQ(seen.refusal, start_refusal::none) << "the next one is in " << seen.next_in.count();

@@ -9,6 +9,7 @@
 #include "leasehold/barrier.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/schedule.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -57,7 +58,7 @@ TEST_F(once_suite, a_run_may_be_the_last_thing_that_its_session_does) {
     EXPECT_EQ(run->finish_and_end(one, {.message = "the last"}), finish_outcome::recorded);
     EXPECT_EQ(one.why_lost(), loss_reason::session_ended);
     EXPECT_FALSE(describe(second_, name)->is_held);
-    EXPECT_EQ((once{two, name, slow}.try_start().outlook().last->message), "the last");
+    EXPECT_EQ((outlook_of(once{two, name, slow}.try_start()).last->message), "the last");
 }
 
 TEST_F(once_suite, ten_hosts_that_call_at_slightly_different_moments_run_a_tick_once) {
@@ -98,7 +99,7 @@ TEST_F(once_suite, who_comes_late_by_minutes_does_not_run_the_tick_again) {
     const key name = fresh("task");
     once mine{one, name, slow};
     auto run = mine.try_start();
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     current().age_run(name, 10min);
     once late{two, name, slow};
     auto refused = late.start();
@@ -115,12 +116,12 @@ TEST_F(once_suite, a_newer_tick_runs_and_an_older_one_never_again) {
     auto first = older.try_start();
     const auto token = first->lease().token();
     const auto tick = first->tick();
-    first->finish();
+    EXPECT_EQ(first->finish(), finish_outcome::recorded);
     auto second = newer.try_start();
     ASSERT_TRUE(second);
     EXPECT_GT(second->tick(), tick);
     EXPECT_GT(second->lease().token(), token);
-    second->finish();
+    EXPECT_EQ(second->finish(), finish_outcome::recorded);
     // This is as after the database's clock was set back.
     auto third = older.try_start();
     EXPECT_FALSE(third);
@@ -140,7 +141,7 @@ TEST_F(once_suite, a_failed_run_counts_as_run_and_is_listed_with_its_result) {
         ),
         finish_outcome::recorded
     );
-    EXPECT_FALSE(task.try_start());
+    EXPECT_FALSE(is_granted(task.try_start()));
     const run_info last = only(list_runs(second_, name.name()));
     EXPECT_EQ(last.name, name.name());
     EXPECT_EQ(last.tick, run->tick());
@@ -163,7 +164,7 @@ TEST_F(once_suite, a_message_is_cut_between_characters) {
     std::string message;
     while (message.size() < 3000) message += "\xe2\x82\xac";
     auto run = once{one, name, slow}.try_start();
-    run->finish({.message = message});
+    EXPECT_EQ(run->finish({.message = message}), finish_outcome::recorded);
     const run_info last = only(list_runs(first_, name.name()));
     EXPECT_EQ(last.message, message.substr(0, 999));
     EXPECT_EQ(last.exit_status, std::nullopt);
@@ -176,7 +177,7 @@ TEST_F(once_suite, a_tick_whose_runner_died_is_run_again_and_the_dead_cannot_fin
     auto run = once{dead, name, slow}.try_start();
     ASSERT_TRUE(run);
     once task{heir, name, slow};
-    EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::running);
+    EXPECT_EQ(outlook_of(task.try_start()).refusal, start_refusal::running);
     expire(dead);
     EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::abandoned);
     auto again = task.try_start();
@@ -212,7 +213,9 @@ TEST_F(once_suite, who_lost_its_lease_can_still_finish_if_nobody_started_since) 
     auto run = once{dead, name, slow}.try_start();
     expire(dead);
     EXPECT_EQ(run->finish(), finish_outcome::recorded);
-    EXPECT_EQ((once{other, name, slow}.try_start().outlook().refusal), start_refusal::already_run);
+    EXPECT_EQ(
+        (outlook_of(once{other, name, slow}.try_start()).refusal), start_refusal::already_run
+    );
 }
 
 TEST_F(once_suite, a_run_that_is_let_go_unfinished_is_abandoned) {
@@ -254,7 +257,7 @@ TEST_F(once_suite, a_name_stays_closed_for_hold_at_least_whatever_became_of_the_
     EXPECT_GT(refused.outlook().last->closed_for, 50min);
     EXPECT_LE(refused.outlook().last->closed_for, 1h);
     current().age_run(name, 59min);
-    EXPECT_FALSE(task.try_start());
+    EXPECT_FALSE(is_granted(task.try_start()));
     current().age_run(name, 2min);
     auto run = task.try_start();
     EXPECT_TRUE(run);
@@ -272,7 +275,7 @@ TEST_F(once_suite, hold_at_most_is_a_fixed_term_that_outlives_the_session) {
         ASSERT_TRUE(run);
         one.end();
         EXPECT_TRUE(run->lease().held_locally());
-        EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::running);
+        EXPECT_EQ(outlook_of(task.try_start()).refusal, start_refusal::running);
         current().age_lock(name, 11min);
         auto again = task.try_start();
         ASSERT_TRUE(again);
@@ -337,7 +340,7 @@ TEST_F(once_suite, a_mutex_of_the_same_name_excludes_a_run_and_is_excluded_by_it
     }
     auto run = task.try_start();
     ASSERT_TRUE(run);
-    EXPECT_FALSE(by_hand.try_acquire());
+    EXPECT_FALSE(is_granted(by_hand.try_acquire()));
 }
 
 // The effect and the record of it: both, or neither.
@@ -360,7 +363,7 @@ TEST_F(once_suite, finish_in_is_committed_with_the_writes_of_the_task) {
         EXPECT_EQ(last.state, run_state::succeeded);
         EXPECT_EQ(last.exit_status, 7);
     }
-    EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::already_run);
+    EXPECT_EQ(outlook_of(task.try_start()).refusal, start_refusal::already_run);
 }
 
 TEST_F(once_suite, finish_in_throws_where_the_run_was_taken_over_or_no_transaction_is_open) {
@@ -389,7 +392,7 @@ TEST_F(once_suite, what_ran_last_is_listed_by_prefix_in_order_and_can_be_forgott
     for (const char* tail : {"/b", "/B", "", " ", "/\xc3\xa4"}) {
         auto run = once{one, stem + tail, slow}.try_start();
         ASSERT_TRUE(run) << tail;
-        run->finish({.message = tail});
+        EXPECT_EQ(run->finish({.message = tail}), finish_outcome::recorded);
     }
     std::vector<std::string> names;
     for (const run_info& each : list_runs(second_, stem)) {
@@ -415,7 +418,7 @@ TEST_F(once_suite, the_outlook_needs_no_session) {
     auto run = once{one, name, slow}.try_start();
     EXPECT_EQ(outlook(second_, name, slow).refusal, start_refusal::running);
     EXPECT_EQ(outlook(second_, name, slow).tick, run->tick());
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     EXPECT_EQ(outlook(second_, name, slow).refusal, start_refusal::already_run);
     EXPECT_EQ(outlook(second_, name, quick, without_waiting()).refusal, start_refusal::none);
 }
@@ -448,11 +451,11 @@ TEST_F(once_suite, bad_settings_are_refused_before_anything_is_sent) {
 TEST_F(once_suite, a_refused_start_writes_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key finished = fresh("finished"), running = fresh("running");
-    (void)once{one, finished, slow}.try_start()->finish();
+    (void)(*once{one, finished, slow}.try_start()).finish();
     auto run = once{one, running, slow}.try_start();
     once late{two, finished, slow}, contended{two, running, slow};
-    EXPECT_FALSE(late.try_start());
-    EXPECT_FALSE(contended.try_start());
+    EXPECT_FALSE(is_granted(late.try_start()));
+    EXPECT_FALSE(is_granted(contended.try_start()));
     if (!current().writes_so_far) GTEST_SKIP() << "the engine does not count its writes";
     constexpr int rounds = 40, tries = 100;
     const auto tolerated = current().writes_tolerated_per_1000 * 2 * tries / 1000;
@@ -460,8 +463,8 @@ TEST_F(once_suite, a_refused_start_writes_nothing) {
     for (int round = 0; round < rounds && least > tolerated; ++round) {
         const auto before = current().writes_so_far();
         for (int each = 0; each < tries; ++each) {
-            EXPECT_FALSE(late.try_start());
-            EXPECT_FALSE(contended.try_start());
+            EXPECT_FALSE(is_granted(late.try_start()));
+            EXPECT_FALSE(is_granted(contended.try_start()));
         }
         least = std::min(least, current().writes_so_far() - before);
     }

@@ -9,6 +9,7 @@
 
 #include "conformance/queue_suite.hpp"
 #include "leasehold/reaper.hpp"
+#include "support/granted.hpp"
 #include "support/required.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
@@ -133,7 +134,7 @@ TEST_F(queue_suite, who_runs_out_of_time_or_is_cancelled_leaves_nothing_behind) 
     EXPECT_EQ(late.holder()->owner, held->owner());
     EXPECT_EQ(waiters_of(name), 0);
     std::stop_source cancel;
-    thread waiting{[&] { EXPECT_FALSE(mutex(two, name).acquire(cancel.get_token())); }};
+    thread waiting{[&] { EXPECT_FALSE(is_granted(mutex(two, name).acquire(cancel.get_token()))); }};
     EXPECT_TRUE(has_waiters(name, 1));
     cancel.request_stop();
     waiting.join();
@@ -295,7 +296,8 @@ TEST_F(queue_suite, the_reaper_hands_over_what_the_dead_held_and_removes_dead_wa
     thread dying{[&] {
         // Cancelled, or told before that its row is gone.
         const auto failure = thrown_by([&] {
-            EXPECT_FALSE((mutex{gone, other, deaf()}.acquire_for(60s, cancel.get_token())));
+            EXPECT_FALSE(is_granted(mutex{gone, other, deaf()}.acquire_for(60s, cancel.get_token()))
+            );
         });
         EXPECT_TRUE(!failure || failure->code() == errc::session_lost) << failure->what();
     }};
@@ -323,8 +325,9 @@ TEST_F(queue_suite, a_row_with_waiters_is_never_removed_and_a_mark_without_any_i
     };
     auto held = mutex{one, name}.try_acquire();
     std::stop_source cancel;
-    thread waiting{
-        [&] { EXPECT_FALSE(mutex(two, name, deaf()).acquire_for(60s, cancel.get_token())); }};
+    thread waiting{[&] {
+        EXPECT_FALSE(is_granted(mutex(two, name, deaf()).acquire_for(60s, cancel.get_token())));
+    }};
     ASSERT_TRUE(has_waiters(name, 1));
     current().age_lock(name, 240h);
     reap(second_);
@@ -394,7 +397,7 @@ TEST_F(queue_suite, queueing_does_not_wait_for_a_proof) {
         held->verify_in(tx);
         if (current().has_concurrent_writers) {
             const auto start = local_clock::now();
-            EXPECT_FALSE(mutex(two, name).acquire_for(200ms));
+            EXPECT_FALSE(is_granted(mutex(two, name).acquire_for(200ms)));
             EXPECT_LT(local_clock::now() - start, 9s);
         }
         tx.commit();

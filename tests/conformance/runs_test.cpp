@@ -27,7 +27,7 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
         EXPECT_EQ(begun.schedule_text, seldom.text());
         EXPECT_EQ(begun.next, seldom.next(run->tick()));
         EXPECT_FALSE(begun.overdue);
-        run->finish();
+        EXPECT_EQ(run->finish(), finish_outcome::recorded);
     }
     EXPECT_EQ(
         only(list_runs(second_, name.name())).next, seldom.next(outlook(first_, name, seldom).tick)
@@ -85,7 +85,7 @@ TEST_F(runs_suite, the_words_of_whoever_runs_are_there_for_all) {
     auto run = once{one, name, seldom, settings}.try_start();
     ASSERT_TRUE(run);
     EXPECT_EQ(describe(second_, name)->metadata, "quarterly figures");
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     settings.metadata = std::string(4001, 'x');
     const auto refused = thrown_by([&] { once{one, name, seldom, settings}; });
     ASSERT_TRUE(refused);

@@ -10,6 +10,7 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "locks/holder_store.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -44,7 +45,7 @@ TEST_F(semaphore_suite, there_are_as_many_permits_as_it_has_and_no_more) {
     EXPECT_EQ(refused.holder()->owner, a->owner());
     EXPECT_EQ(refused.holder()->permits, 1);
     EXPECT_EQ(a->release(), release_outcome::released);
-    EXPECT_FALSE(mine.try_acquire(2)) << "all at once or none";
+    EXPECT_FALSE(is_granted(mine.try_acquire(2))) << "all at once or none";
     auto c = other.try_acquire();
     EXPECT_TRUE(c) << "the refused try took none of them";
     EXPECT_EQ(describe(first_, name_)->holders, 2);
@@ -55,15 +56,15 @@ TEST_F(semaphore_suite, a_crashed_holders_permits_come_back_and_no_others) {
     auto lost = by(dead, 5).try_acquire(3);
     auto kept = by(one_, 5).try_acquire(1);
     auto mine = by(two_, 5);
-    EXPECT_FALSE(mine.try_acquire(2));
+    EXPECT_FALSE(is_granted(mine.try_acquire(2)));
     expire(dead);
-    EXPECT_FALSE(mine.try_acquire(5)) << "one of them is held";
+    EXPECT_FALSE(is_granted(mine.try_acquire(5))) << "one of them is held";
     auto got = mine.try_acquire(4);
     ASSERT_TRUE(got);
     EXPECT_FALSE(lost->verify());
     EXPECT_EQ(lost->release(), release_outcome::not_held);
     EXPECT_TRUE(kept->verify());
-    EXPECT_FALSE(mine.try_acquire());
+    EXPECT_FALSE(is_granted(mine.try_acquire()));
 }
 
 // More than one statement asks about.
@@ -118,17 +119,17 @@ TEST_F(semaphore_suite, who_waits_gets_permits_when_they_come_free) {
     thread releaser{[&] { held->release(); }};
     auto got = by(two_, 2).acquire_for(20s, 2);
     EXPECT_TRUE(got);
-    EXPECT_FALSE(by(one_, 2).acquire_for(30ms));
+    EXPECT_FALSE(is_granted(by(one_, 2).acquire_for(30ms)));
     std::stop_source cancel;
     cancel.request_stop();
-    EXPECT_FALSE(by(one_, 2).acquire(1, cancel.get_token()));
+    EXPECT_FALSE(is_granted(by(one_, 2).acquire(1, cancel.get_token())));
 }
 
 TEST_F(semaphore_suite, a_proof_of_permits_keeps_them_and_disturbs_nobody) {
     auto a = by(one_, 3).try_acquire(2);
     transaction tx = first_.begin();
     a->verify_in(tx);
-    EXPECT_FALSE(by(two_, 3).try_acquire(2)) << "and does not wait";
+    EXPECT_FALSE(is_granted(by(two_, 3).try_acquire(2))) << "and does not wait";
     if (current().has_concurrent_writers) {
         auto b = by(two_, 3).try_acquire(1);
         EXPECT_TRUE(b);
@@ -207,14 +208,14 @@ TEST_F(semaphore_suite, a_part_of_the_permits_is_given_back) {
     ASSERT_TRUE(held);
     const auto token = held->token();
     EXPECT_EQ(other.free_permits(), 1);
-    EXPECT_FALSE(other.try_acquire(3));
+    EXPECT_FALSE(is_granted(other.try_acquire(3)));
     mine.keep(*held, 2);
     EXPECT_EQ(mine.free_permits(), 3);
     EXPECT_EQ(held->token(), token);
     EXPECT_TRUE(held->verify());
     auto rest = other.try_acquire(3);
     ASSERT_TRUE(rest);
-    EXPECT_FALSE(mine.try_acquire());
+    EXPECT_FALSE(is_granted(mine.try_acquire()));
     mine.keep(*held, 2);
     EXPECT_EQ(mine.free_permits(), 0);
     EXPECT_EQ(held->release(), release_outcome::released);
@@ -261,20 +262,20 @@ TEST_F(semaphore_suite, permits_are_added_and_taken_away_while_it_is_in_use) {
     auto mine = follower(one_, 2), other = follower(two_, 2);
     auto both = mine.try_acquire(2);
     ASSERT_TRUE(both);
-    EXPECT_FALSE(other.try_acquire());
+    EXPECT_FALSE(is_granted(other.try_acquire()));
     mine.set_permits(5);
     EXPECT_EQ(mine.permits(), 5);
     auto more = other.try_acquire(3);
     ASSERT_TRUE(more) << "asked for by who had not seen the change";
     EXPECT_EQ(other.permits(), 5);
-    EXPECT_FALSE(mine.try_acquire());
+    EXPECT_FALSE(is_granted(mine.try_acquire()));
     other.set_permits(3);
     EXPECT_TRUE(both->verify()) << "nobody loses any";
     EXPECT_TRUE(more->verify());
     EXPECT_EQ(mine.free_permits(), 0);
     both->release();
     EXPECT_EQ(mine.free_permits(), 0);
-    EXPECT_FALSE(mine.try_acquire()) << "three are in use of three";
+    EXPECT_FALSE(is_granted(mine.try_acquire())) << "three are in use of three";
     EXPECT_EQ(mine.permits(), 3);
     other.keep(*more, 1);
     EXPECT_EQ(mine.free_permits(), 2);
@@ -330,7 +331,7 @@ TEST_F(semaphore_suite, who_waits_gets_what_is_added) {
     auto held = mine.try_acquire();
     ASSERT_TRUE(held);
     std::atomic<bool> has_got = false;
-    thread waiter{[&] { has_got = other.acquire_for(20s).has_value(); }};
+    thread waiter{[&] { has_got = is_granted(other.acquire_for(20s)); }};
     mine.set_permits(2);
     waiter.join();
     EXPECT_TRUE(has_got);
@@ -394,7 +395,7 @@ TEST_F(semaphore_suite, contenders_never_have_more_than_the_number_that_changes)
     last.set_permits(3);
     auto all = last.try_acquire(3);
     EXPECT_TRUE(all) << "all came back";
-    EXPECT_FALSE(last.try_acquire());
+    EXPECT_FALSE(is_granted(last.try_acquire()));
 }
 
 TEST_F(semaphore_suite, contenders_never_have_more_than_there_are_at_once) {

@@ -6,6 +6,7 @@
 #include "conformance/shared_suite.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -24,8 +25,8 @@ TEST_F(shared_mutex_suite, readers_are_beside_each_other_and_a_writer_is_alone) 
     for (auto* each : {&a, &b, &c}) EXPECT_EQ((*each)->release(), release_outcome::released);
     auto writing = other_.try_acquire();
     ASSERT_TRUE(writing);
-    EXPECT_FALSE(mine_.try_acquire());
-    EXPECT_FALSE(mine_.try_acquire_upgradeable());
+    EXPECT_FALSE(is_granted(mine_.try_acquire()));
+    EXPECT_FALSE(is_granted(mine_.try_acquire_upgradeable()));
     auto kept_out = mine_.try_acquire_shared();
     EXPECT_FALSE(kept_out);
     ASSERT_TRUE(kept_out.holder());
@@ -57,11 +58,11 @@ TEST_F(shared_mutex_suite, tokens_grow_across_readers_and_writers_and_across_oth
 TEST_F(shared_mutex_suite, there_is_one_upgradeable_and_readers_do_not_mind) {
     auto up = mine_.try_acquire_upgradeable();
     ASSERT_TRUE(up);
-    EXPECT_FALSE(other_.try_acquire_upgradeable());
-    EXPECT_FALSE(other_.try_acquire());
+    EXPECT_FALSE(is_granted(other_.try_acquire_upgradeable()));
+    EXPECT_FALSE(is_granted(other_.try_acquire()));
     auto reading = other_.try_acquire_shared();
     EXPECT_TRUE(reading);
-    EXPECT_FALSE(mine_.try_upgrade(*up)) << "there is a reader";
+    EXPECT_FALSE(is_granted(mine_.try_upgrade(*up))) << "there is a reader";
     EXPECT_TRUE(up->verify()) << "a refused upgrade leaves the hold";
     reading->release();
     auto writing = mine_.try_upgrade(*up);
@@ -69,7 +70,7 @@ TEST_F(shared_mutex_suite, there_is_one_upgradeable_and_readers_do_not_mind) {
     EXPECT_TRUE(up->lost().stop_requested());
     EXPECT_EQ(up->release(), release_outcome::not_held);
     EXPECT_TRUE(writing->verify());
-    EXPECT_FALSE(other_.try_acquire_shared());
+    EXPECT_FALSE(is_granted(other_.try_acquire_shared()));
 }
 
 TEST_F(shared_mutex_suite, only_the_upgradeable_lease_can_become_exclusive) {
@@ -101,7 +102,7 @@ TEST_F(shared_mutex_suite, a_waiting_upgrade_gets_through_against_readers_that_k
         auto writing = mine_.upgrade_for(*up, 20s);
         EXPECT_GT(token_of(writing), token_of(up));
     }};
-    EXPECT_TRUE(eventually([&] { return !other_.try_acquire_shared(); }))
+    EXPECT_TRUE(eventually([&] { return !is_granted(other_.try_acquire_shared()); }))
         << "it says that it waits";
     reading->release();
     upgrading.join();
@@ -113,11 +114,11 @@ TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
     auto up = mine_.try_acquire_upgradeable();
     auto reading = other_.try_acquire_shared();
     ASSERT_TRUE(up && reading);
-    EXPECT_FALSE(mine_.upgrade_until(*up, std::chrono::system_clock::now() + 30ms));
+    EXPECT_FALSE(is_granted(mine_.upgrade_until(*up, std::chrono::system_clock::now() + 30ms)));
     std::stop_source enough;
     std::atomic<bool> has_given_up = false;
     thread upgrading{[&] {
-        EXPECT_FALSE(mine_.upgrade(*up, enough.get_token()));
+        EXPECT_FALSE(is_granted(mine_.upgrade(*up, enough.get_token())));
         has_given_up = true;
         auto writing = mine_.upgrade(*up);
         ASSERT_TRUE(writing);
@@ -134,7 +135,7 @@ TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
 TEST_F(shared_mutex_suite, an_upgrade_that_gives_up_lets_readers_in_again) {
     auto up = mine_.try_acquire_upgradeable();
     auto reading = other_.try_acquire_shared();
-    EXPECT_FALSE(mine_.upgrade_for(*up, 50ms));
+    EXPECT_FALSE(is_granted(mine_.upgrade_for(*up, 50ms)));
     EXPECT_TRUE(up->verify());
     auto more = other_.try_acquire_shared();
     EXPECT_TRUE(more);
@@ -148,7 +149,7 @@ TEST_F(shared_mutex_suite, a_downgrade_lets_readers_in_and_keeps_lease_and_token
     EXPECT_TRUE(writing->verify());
     auto reading = other_.try_acquire_shared();
     EXPECT_TRUE(reading);
-    EXPECT_FALSE(other_.try_acquire());
+    EXPECT_FALSE(is_granted(other_.try_acquire()));
     mine_.downgrade(*writing);  // harmless
     EXPECT_EQ(writing->release(), release_outcome::released);
     const auto failure = thrown_by([&] { mine_.downgrade(*writing); });
@@ -164,20 +165,20 @@ TEST_F(shared_mutex_suite, a_waiting_writer_is_not_starved_and_leaves_no_trace_w
         auto writing = other_.acquire_for(20s);
         has_written = static_cast<bool>(writing);
     }};
-    EXPECT_TRUE(eventually([&] { return !mine_.try_acquire_shared(); }));
-    EXPECT_FALSE(mine_.try_acquire_upgradeable());
+    EXPECT_TRUE(eventually([&] { return !is_granted(mine_.try_acquire_shared()); }));
+    EXPECT_FALSE(is_granted(mine_.try_acquire_upgradeable()));
     EXPECT_FALSE(has_written);
     reading->release();
     writer.join();
     EXPECT_TRUE(has_written);
     auto next = mine_.try_acquire_shared();
     EXPECT_TRUE(next) << "it has written and gone";
-    EXPECT_FALSE(other_.acquire_for(30ms));
+    EXPECT_FALSE(is_granted(other_.acquire_for(30ms)));
     auto beside = other_.try_acquire_shared();
     EXPECT_TRUE(beside) << "it has given up";
     std::stop_source cancel;
     cancel.request_stop();
-    EXPECT_FALSE(other_.acquire(cancel.get_token()));
+    EXPECT_FALSE(is_granted(other_.acquire(cancel.get_token())));
     auto again = other_.try_acquire_shared();
     EXPECT_TRUE(again) << "it was cancelled";
 }
@@ -196,7 +197,7 @@ TEST_F(shared_mutex_suite, a_waiting_writer_whose_wish_was_removed_by_force_says
             if (auto got = its.acquire(cancel.get_token())) ++written;
         }
     }};
-    const auto is_kept_out = [&] { return !other_.try_acquire_shared(); };
+    const auto is_kept_out = [&] { return !is_granted(other_.try_acquire_shared()); };
     bool was_overtaken = false;
     for (int round = 0; round < 50 && !was_overtaken; ++round) {
         EXPECT_TRUE(eventually(is_kept_out));
@@ -222,10 +223,10 @@ TEST_F(shared_mutex_suite, a_writer_whose_session_is_ended_while_it_waits_keeps_
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
     }};
-    EXPECT_TRUE(eventually([&] { return !other_.try_acquire_shared(); })) << "it waits";
+    EXPECT_TRUE(eventually([&] { return !is_granted(other_.try_acquire_shared()); })) << "it waits";
     ending.end();
     // While the writer takes its wish back its row is locked, for a moment.
-    EXPECT_TRUE(eventually([&] { return bool{other_.try_acquire_shared()}; }));
+    EXPECT_TRUE(eventually([&] { return is_granted(other_.try_acquire_shared()); }));
     writer.join();
     EXPECT_TRUE(other_.try_acquire_shared());
 }
@@ -236,9 +237,9 @@ TEST_F(shared_mutex_suite, a_writer_that_dies_while_it_waits_keeps_nobody_out) {
     std::stop_source cancel;
     thread writer{[&] {
         shared_mutex waiting{dying, name_, {.poll_min = 30min, .poll_max = 30min}};
-        EXPECT_FALSE(waiting.acquire(cancel.get_token()));
+        EXPECT_FALSE(is_granted(waiting.acquire(cancel.get_token())));
     }};
-    EXPECT_TRUE(eventually([&] { return !other_.try_acquire_shared(); }));
+    EXPECT_TRUE(eventually([&] { return !is_granted(other_.try_acquire_shared()); }));
     expire(dying);
     auto beside = other_.try_acquire_shared();
     EXPECT_TRUE(beside);
@@ -252,9 +253,9 @@ TEST_F(shared_mutex_suite, each_readers_hold_expires_alone) {
     auto also_lost = its.try_acquire_shared();
     auto kept = mine_.try_acquire_shared();
     ASSERT_TRUE(lost && also_lost && kept);
-    EXPECT_FALSE(other_.try_acquire());
+    EXPECT_FALSE(is_granted(other_.try_acquire()));
     expire(dead);
-    EXPECT_FALSE(other_.try_acquire()) << "one reader lives";
+    EXPECT_FALSE(is_granted(other_.try_acquire())) << "one reader lives";
     EXPECT_TRUE(kept->verify());
     EXPECT_FALSE(lost->verify());
     EXPECT_EQ(lost->why_lost(), loss_reason::taken_over);
@@ -270,14 +271,14 @@ TEST_F(shared_mutex_suite, a_dead_writer_is_followed_by_readers_and_a_dead_upgra
     shared_mutex its{dead, name_};
     {
         auto writing = its.try_acquire();
-        EXPECT_FALSE(mine_.try_acquire_shared());
+        EXPECT_FALSE(is_granted(mine_.try_acquire_shared()));
         expire(dead);
         auto reading = mine_.try_acquire_shared();
         EXPECT_GT(token_of(reading), token_of(writing));
     }
     session late{first_, calm("late")};
     auto up = shared_mutex{late, name_}.try_acquire_upgradeable();
-    EXPECT_FALSE(mine_.try_acquire_upgradeable());
+    EXPECT_FALSE(is_granted(mine_.try_acquire_upgradeable()));
     expire(late);
     auto next = mine_.try_acquire_upgradeable();
     EXPECT_GT(token_of(next), token_of(up));
@@ -288,7 +289,7 @@ TEST_F(shared_mutex_suite, a_reader_whose_session_row_is_missing_counts_as_alive
     session gone{first_, calm("gone")};
     auto reading = shared_mutex{gone, name_}.try_acquire_shared();
     current().remove_session_row(gone.id());
-    EXPECT_FALSE(other_.try_acquire());
+    EXPECT_FALSE(is_granted(other_.try_acquire()));
     EXPECT_GE(reap(second_).locks_freed, 1);
     auto writing = other_.try_acquire();
     EXPECT_TRUE(writing);

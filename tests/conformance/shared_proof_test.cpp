@@ -12,6 +12,7 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_lockable.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -100,7 +101,7 @@ TEST_F(shared_proof_suite, a_try_beside_a_dead_holder_does_not_wait_for_the_proo
         transaction tx = first_.begin();
         proving->verify_in(tx);
         const auto start = local_clock::now();
-        EXPECT_FALSE(other_.try_acquire());
+        EXPECT_FALSE(is_granted(other_.try_acquire()));
         if (current().has_concurrent_writers) {
             auto reading = other_.try_acquire_shared();
             EXPECT_TRUE(reading);
@@ -121,7 +122,7 @@ TEST_F(shared_proof_suite, the_permits_of_the_dead_are_had_while_a_live_holder_p
     auto proving = semaphore{one_, name_, dead_max + 1}.try_acquire();
     ASSERT_TRUE(proving);
     semaphore wanted{two_, name_, dead_max + 1};
-    EXPECT_FALSE(wanted.try_acquire());
+    EXPECT_FALSE(is_granted(wanted.try_acquire()));
     expire(dead);
     transaction tx = first_.begin();
     proving->verify_in(tx);
@@ -129,7 +130,7 @@ TEST_F(shared_proof_suite, the_permits_of_the_dead_are_had_while_a_live_holder_p
     const auto start = local_clock::now();
     auto all = wanted.try_acquire(dead_max);
     EXPECT_TRUE(all);
-    EXPECT_FALSE(wanted.try_acquire());
+    EXPECT_FALSE(is_granted(wanted.try_acquire()));
     EXPECT_LT(local_clock::now() - start, 9s);
     if (current().has_concurrent_writers) tx.commit();
     for (auto& each : abandoned) EXPECT_FALSE(each->verify());
@@ -173,8 +174,8 @@ TEST_F(patient_shared_suite, an_upgrade_that_waits_for_its_own_proof_keeps_nobod
     mine->verify_in(tx);
     const auto come_and_go = [&] { EXPECT_TRUE(other_.try_acquire_shared()); };
     expect_others_pass(tx, come_and_go, [&] {
-        bool is_granted = false;
-        while (!is_granted && !is_committed_) is_granted = bool{mine_.try_upgrade(*mine)};
+        bool has_it = false;
+        while (!has_it && !is_committed_) has_it = is_granted(mine_.try_upgrade(*mine));
         EXPECT_TRUE(is_committed_);
     });
 }
@@ -258,14 +259,14 @@ TEST_F(shared_proof_suite, a_refused_try_writes_nothing) {
     auto abandoned = shared_mutex{dead, name_}.try_acquire_shared();
     auto reading = mine_.try_acquire_shared();
     expire(dead);  // and is in nobody's way
-    EXPECT_FALSE(other_.try_acquire());
+    EXPECT_FALSE(is_granted(other_.try_acquire()));
     if (!current().writes_so_far) GTEST_SKIP() << "the engine does not count its writes";
     constexpr int rounds = 40, tries = 200;
     const auto tolerated = current().writes_tolerated_per_1000 * tries / 1000;
     auto least = std::numeric_limits<std::int64_t>::max();
     for (int round = 0; round < rounds && least > tolerated; ++round) {
         const auto before = current().writes_so_far();
-        for (int each = 0; each < tries; ++each) EXPECT_FALSE(other_.try_acquire());
+        for (int each = 0; each < tries; ++each) EXPECT_FALSE(is_granted(other_.try_acquire()));
         least = std::min(least, current().writes_so_far() - before);
     }
     EXPECT_LE(least, tolerated);
@@ -281,7 +282,7 @@ TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_not
     const database db = current().open_through(counted);
     session late{db, calm("late")};
     shared_mutex writing{late, name_};
-    EXPECT_FALSE(writing.try_acquire()) << "and opens its connection";
+    EXPECT_FALSE(is_granted(writing.try_acquire())) << "and opens its connection";
     transaction tx = first_.begin();
     reading->verify_in(tx);
     expire(paused);
@@ -308,7 +309,8 @@ TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_not
         auto least = std::numeric_limits<std::int64_t>::max();
         for (int round = 0; round < rounds && least > tolerated; ++round) {
             const auto before = current().writes_so_far();
-            for (int each = 0; each < tries; ++each) EXPECT_FALSE(writing.try_acquire());
+            for (int each = 0; each < tries; ++each)
+                EXPECT_FALSE(is_granted(writing.try_acquire()));
             least = std::min(least, current().writes_so_far() - before);
         }
         EXPECT_LE(least, tolerated);

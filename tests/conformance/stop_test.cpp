@@ -10,6 +10,7 @@
 #include "leasehold/schedule.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "support/granted.hpp"
 #include "support/waiting_calls.hpp"
 
 namespace leasehold::testing {
@@ -22,7 +23,7 @@ waiting_call::call upgrade_of(session& in, const key& name) {
     const auto held = std::make_shared<acquisition>(on->try_acquire_upgradeable());
     EXPECT_TRUE(*held);
     return [on, held](const auto&, const auto& stop) {
-        return static_cast<bool>(on->upgrade_for(**held, 1h, stop));
+        return is_granted(on->upgrade_for(**held, 1h, stop));
     };
 }
 
@@ -30,8 +31,7 @@ waiting_call::call recursion_of(session& in, const key& name) {
     const auto on = std::make_shared<mutex>(in, name, mutex_settings{.recursive = true});
     const auto held = std::make_shared<acquisition>(on->try_acquire());
     EXPECT_TRUE(*held);
-    return
-        [on, held](const auto&, const auto& stop) { return static_cast<bool>(on->acquire(stop)); };
+    return [on, held](const auto&, const auto& stop) { return is_granted(on->acquire(stop)); };
 }
 
 waiting_call::call open_latch_of(session& in, const key& name) {
@@ -55,10 +55,10 @@ waiting_call::call quorum_of(session& in, const key& name) {
     settings.session = calm("quorum");
     settings.server_timeout = 20s;
     const auto servers = std::make_shared<quorum>(std::vector{in.database()}, settings);
-    EXPECT_TRUE(quorum_lock(*servers, name).try_acquire()) << "its session is open now";
+    EXPECT_TRUE(is_granted(quorum_lock(*servers, name).try_acquire())) << "its session is open now";
     const auto on = std::make_shared<quorum_lock>(*servers, name);
     return [servers, on](const auto&, const auto& stop) {
-        return on->acquire(stop) || on->acquire_for(1h, stop);
+        return is_granted(on->acquire(stop)) || is_granted(on->acquire_for(1h, stop));
     };
 }
 
@@ -69,7 +69,7 @@ waiting_call::call first_look_of(session& in, const key& name) {
 
 waiting_call::call once_of(session& in, const key& name) {
     const auto on = std::make_shared<once>(in, name, often);
-    return [on](const auto&, const auto& stop) { return static_cast<bool>(on->start(stop)); };
+    return [on](const auto&, const auto& stop) { return is_granted(on->start(stop)); };
 }
 
 // And the calls that would not wait: the key they want is theirs, or nobody's.
@@ -124,7 +124,7 @@ TEST_F(stopped_suite, what_an_upgrade_that_was_asked_to_stop_started_from_is_as_
     auto held = prices.try_acquire_upgradeable();
     std::stop_source stop;
     stop.request_stop();
-    EXPECT_FALSE(prices.upgrade_for(*held, 1h, stop.get_token()));
+    EXPECT_FALSE(is_granted(prices.upgrade_for(*held, 1h, stop.get_token())));
     EXPECT_TRUE(held->verify());
 }
 

@@ -16,6 +16,7 @@
 #include "database/unattended_calls.hpp"
 #include "leasehold/await.hpp"
 #include "support/answers.hpp"
+#include "support/granted.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"
 
@@ -88,7 +89,7 @@ TEST_F(waiting_unattended, a_free_key_is_had_and_what_is_had_is_released_with_th
         auto got = told.get();
         ASSERT_TRUE(got);
         EXPECT_TRUE(got->verify());
-        EXPECT_FALSE(mutex(one, name).try_acquire());
+        EXPECT_FALSE(is_granted(mutex(one, name).try_acquire()));
     }
     EXPECT_TRUE(mutex(one, name).try_acquire());
     EXPECT_EQ(told.times(), 1);
@@ -152,7 +153,7 @@ TEST_F(waiting_unattended, a_stop_requested_before_is_answered_and_the_database_
     const int before = way->passed();
     const answer told;
     wanted.acquire_async({.cancel = stop.get_token()}, told.taker());
-    EXPECT_FALSE(told.get());
+    EXPECT_FALSE(is_granted(told.get()));
     EXPECT_EQ(way->passed(), before);
 }
 
@@ -165,7 +166,7 @@ TEST_F(waiting_unattended, a_stop_requested_meanwhile_ends_it_and_it_leaves_the_
     mutex{two, name, deaf()}.acquire_async({.cancel = stop.get_token()}, told.taker());
     ASSERT_TRUE(has_waiters(name, 1));
     stop.request_stop();
-    EXPECT_FALSE(told.get());
+    EXPECT_FALSE(is_granted(told.get()));
     EXPECT_EQ(waiters_of(name), 0);
     EXPECT_EQ(told.times(), 1);
 }

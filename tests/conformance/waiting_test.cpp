@@ -11,6 +11,7 @@
 #include "leasehold/semaphore.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
+#include "support/granted.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 
@@ -40,10 +41,10 @@ TEST_F(waiting_suite, after_a_death_the_key_stays_closed_for_the_lock_delay) {
     auto held = mutex{dead, name, {.lock_delay = 60s}}.try_acquire();
     ASSERT_TRUE(held);
     current().age_session(dead.id(), 1h + 10s);
-    EXPECT_FALSE(mutex(heir, name).try_acquire());
-    EXPECT_FALSE(mutex(heir, name).acquire_for(50ms));
+    EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire()));
+    EXPECT_FALSE(is_granted(mutex(heir, name).acquire_for(50ms)));
     reap(second_);
-    EXPECT_FALSE(mutex(heir, name).try_acquire()) << "the reaper freed it too early";
+    EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire())) << "the reaper freed it too early";
     current().age_session(dead.id(), 55s);
     EXPECT_TRUE(mutex(heir, name).try_acquire());
 }
@@ -54,7 +55,7 @@ TEST_F(waiting_suite, after_a_term_that_ran_out_too) {
     auto held = mutex{one, name, {.hold_at_most = 10min, .lock_delay = 60s}}.try_acquire();
     current().age_lock(name, 10min + 10s);
     EXPECT_FALSE(held->verify());
-    EXPECT_FALSE(mutex(heir, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire()));
     current().age_lock(name, 55s);
     EXPECT_TRUE(mutex(heir, name).try_acquire());
 }
@@ -85,7 +86,7 @@ TEST_F(waiting_suite, a_release_and_a_release_by_force_open_a_key_at_once) {
     ASSERT_TRUE(held);
     expire(one);  // by an hour more than the delay: set it back into it
     current().age_session(one.id(), -1h + 10s);
-    EXPECT_FALSE(mutex(other, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(other, name).try_acquire()));
     EXPECT_TRUE(force_release(second_, name));
     EXPECT_TRUE(mutex(other, name).try_acquire());
 }
@@ -142,12 +143,27 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     EXPECT_TRUE(mutex(one, name).try_acquire()) << "free: it may become a mutex again";
 }
 
+TEST_F(waiting_suite, any_duration_is_a_time_to_wait) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    mutex mine{one, name, watchful()}, theirs{two, name, watchful()};
+    auto held = *mine.try_acquire();
+    const auto half = theirs.acquire_for(std::chrono::duration<double>{0.05});
+    EXPECT_FALSE(half);
+    bool has_it = false;
+    thread waiting{[&] { has_it = is_granted(theirs.acquire_for(std::chrono::hours::max())); }};
+    EXPECT_TRUE(has_waiters(name, 1));
+    held.release();
+    waiting.join();
+    EXPECT_TRUE(has_it);
+}
+
 // A call that queues changes neither the fence nor the kind of the row, and commits while a grant
 // that has seen no queue waits for it.
 TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_has_just_queued) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
-    mutex{one, name}.try_acquire()->release();
+    (*mutex{one, name}.try_acquire()).release();
     const acquire_request wanted{name, owner_id::random(), one.id(), "n", std::nullopt};
     std::atomic<bool> has_answer = false;
     std::optional<error> failure;
@@ -260,7 +276,7 @@ TEST_F(waiting_suite, of_those_who_close_a_circle_at_the_same_moment_one_is_refu
     const auto close = [&](session& within, const key& wanted, acquisition& held) {
         both.arrive_and_wait();
         try {
-            return static_cast<bool>(mutex{within, wanted, watchful()}.acquire_for(60s));
+            return is_granted(mutex{within, wanted, watchful()}.acquire_for(60s));
         } catch (const error& refused) {
             EXPECT_EQ(refused.code(), errc::would_deadlock);
             ++refusals;

@@ -6,6 +6,7 @@
 
 #include "fault/suite.hpp"
 #include "leasehold/reaper.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -19,7 +20,7 @@ protected:
         auto got = mutex{one, name}.try_acquire();
         ASSERT_TRUE(got);
         session two{db, brisk("two")};
-        EXPECT_FALSE(mutex(two, name).try_acquire());
+        EXPECT_FALSE(is_granted(mutex(two, name).try_acquire()));
         EXPECT_TRUE(got->verify());
         transaction tx = db.begin();
         got->verify_in(tx);
@@ -118,7 +119,7 @@ TEST_F(clock_fault, time_zones_and_session_clocks_do_not_matter) {
     session here{confused, calm("here")}, there{second_, calm("there")};
     const key name = fresh("k");
     auto got = mutex{here, name}.try_acquire();
-    EXPECT_FALSE(mutex(there, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(there, name).try_acquire()));
     for (const database& each : {confused, second_}) {
         const auto seen = describe(each, name);
         ASSERT_TRUE(seen && seen->is_held);

@@ -188,7 +188,7 @@ TEST_P(durable_grants, of_mutexes) {
         return true;
     });
     session two{watched_, calm("two")};
-    durably("adopted", [&] { return adopt(two, *detached); });
+    (void)durably("adopted", [&] { return adopt(two, *detached); });
 }
 
 TEST_P(durable_grants, of_sessions_that_begin_with_them) {
@@ -238,7 +238,7 @@ TEST_P(durable_grants, of_hand_overs) {
 TEST_P(durable_grants, of_those_that_several_hold) {
     session one{watched_, calm("one")};
     semaphore permits{one, "sem", 3};
-    durably("a new semaphore", [&] { return permits.try_acquire(); })->release();
+    (*durably("a new semaphore", [&] { return permits.try_acquire(); })).release();
     const auto permit = durably("a permit", [&] { return permits.try_acquire(); });
     shared_mutex prices{one, "prices"};
     auto reading =
@@ -259,7 +259,9 @@ TEST_P(durable_grants, of_those_that_several_hold) {
 TEST_P(durable_grants, of_runs_and_heartbeats) {
     session one{watched_, calm("one")};
     const auto hourly = schedule::every(1h);
-    durably("a task's first run", [&] { return once{one, "task", hourly}.try_start(); })->finish();
+    (void)(*durably("a task's first run", [&] {
+        return once{one, "task", hourly}.try_start();
+    })).finish();
     session_settings lively = calm("lively");
     lively.heartbeat_every = 20ms;
     session beating{watched_, lively};

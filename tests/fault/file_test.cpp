@@ -7,6 +7,7 @@
 #include "leasehold/lockable.hpp"
 #include "leasehold/migrate.hpp"
 #include "support/folder.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -59,9 +60,9 @@ TEST_F(replaced_file, a_grant_that_is_not_in_it_is_told_to_its_holder_within_a_h
     EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
     EXPECT_TRUE(one.is_live());
     EXPECT_FALSE(kept->lost().stop_requested());
-    EXPECT_FALSE(mutex(other, "kept").try_acquire());
-    EXPECT_TRUE(eventually([&] { return static_cast<bool>(mutex(other, "released").try_acquire()); }
-    )) << "its release is not in the file either";
+    EXPECT_FALSE(is_granted(mutex(other, "kept").try_acquire()));
+    EXPECT_TRUE(eventually([&] { return is_granted(mutex(other, "released").try_acquire()); }))
+        << "its release is not in the file either";
 }
 
 }  // namespace

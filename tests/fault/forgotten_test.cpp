@@ -5,6 +5,7 @@
 #include "fault/suite.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -47,10 +48,9 @@ protected:
     bool is_free(const key& name) {
         return eventually(
             [&] {
-                bool is_granted = false;
-                thrown_by([&] { is_granted = static_cast<bool>(mutex(other_, name).try_acquire()); }
-                );
-                return is_granted;
+                bool has_it = false;
+                thrown_by([&] { has_it = is_granted(mutex(other_, name).try_acquire()); });
+                return has_it;
             },
             60s
         );
@@ -108,11 +108,9 @@ TEST_F(outage_forgotten, what_was_given_up_is_given_up_again) {
     EXPECT_TRUE(is_free(a) && is_free(b));
     EXPECT_TRUE(eventually(
         [&] {
-            bool is_granted = false;
-            thrown_by([&] {
-                is_granted = static_cast<bool>(semaphore(other_, permits, 2).try_acquire(2));
-            });
-            return is_granted;
+            bool has_it = false;
+            thrown_by([&] { has_it = is_granted(semaphore(other_, permits, 2).try_acquire(2)); });
+            return has_it;
         },
         60s
     ));

@@ -2,6 +2,7 @@
 #include "fault/relay.hpp"
 #include "fault/suite.hpp"
 #include "fault/where.hpp"
+#include "support/granted.hpp"
 #include "support/url.hpp"
 
 namespace leasehold::testing {
@@ -90,7 +91,7 @@ TEST_F(outage_demoted, a_server_is_left_by_all_connections_of_before) {
         })) << each;
     }
     auto wanted = std::async(std::launch::async, [&] {
-        return mutex{one, fresh("k")}.acquire_for(20s).has_value();
+        return is_granted(mutex{one, fresh("k")}.acquire_for(20s));
     });
     set_read_only(false);
     EXPECT_TRUE(wanted.get());

@@ -10,6 +10,7 @@
 #include "fault/where.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -48,7 +49,7 @@ TEST_F(process_fault, what_a_killed_process_held_is_free_within_one_ttl) {
     child holder{command(name, "hold")};
     const auto token = token_in(holder.line());
     ASSERT_GT(token, 0);
-    EXPECT_FALSE(mutex(heir_, name).try_acquire());
+    EXPECT_FALSE(is_granted(mutex(heir_, name).try_acquire()));
     holder.kill();
     const auto death = local_clock::now();
     auto got = mutex{heir_, name}.acquire_for(20s);
@@ -69,7 +70,7 @@ TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_
         child holder{command(name, mode)};
         const auto token = token_in(holder.line());
         ASSERT_GT(token, 0) << mode;
-        EXPECT_FALSE(take(0s)) << mode;
+        EXPECT_FALSE(is_granted(take(0s))) << mode;
         holder.kill();
         const auto death = local_clock::now();
         auto got = take(20s);

@@ -22,6 +22,7 @@
 #include "locks/hold_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"
 
@@ -91,7 +92,7 @@ void settings_suite::one_holds_it_and_another_does_not() {
     session one{one_, calm("one")}, two{two_, calm("two")};
     auto held = mutex{one, "a"}.try_acquire();
     ASSERT_TRUE(held);
-    EXPECT_FALSE((mutex{two, "a"}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{two, "a"}.try_acquire()));
     {
         transaction tx = one_.begin();
         held->verify_in(tx);
@@ -111,7 +112,7 @@ void settings_suite::the_dead_are_succeeded() {
     session dead{one_, calm("dead")}, heir{two_, calm("heir")};
     auto lost = mutex{dead, "b"}.try_acquire();
     ASSERT_TRUE(lost);
-    EXPECT_FALSE((mutex{heir, "b"}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{heir, "b"}.try_acquire()));
     expire(dead);
     auto taken = mutex{heir, "b"}.try_acquire();
     ASSERT_TRUE(taken);
@@ -146,7 +147,7 @@ void settings_suite::permits_are_counted() {
     semaphore ours{one, "d", 2}, theirs{two, "d", 2};
     auto first = ours.try_acquire(), second = theirs.try_acquire();
     EXPECT_TRUE(first && second);
-    EXPECT_FALSE(ours.try_acquire());
+    EXPECT_FALSE(is_granted(ours.try_acquire()));
     EXPECT_EQ(second->release(), release_outcome::released);
     EXPECT_TRUE(ours.try_acquire());
 }
@@ -237,7 +238,7 @@ void settings_suite::a_session_comes_and_goes_with_its_lease() {
     ASSERT_TRUE(held);
     EXPECT_EQ(held->token().number, before.number + 1);
     EXPECT_EQ(rows(), 1);
-    EXPECT_FALSE((mutex{two, "h"}.try_acquire()));
+    EXPECT_FALSE(is_granted(mutex{two, "h"}.try_acquire()));
     const auto seen = describe(two_, "h");
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->session, late.id());

@@ -78,7 +78,7 @@ void take_all(const std::string& key) {
     run.emplace(*task->try_start());
     {
         transaction tx = db->begin();
-        pending = mutex{*holder, key + "/pending"}.try_acquire_in(tx);
+        pending.emplace(*mutex{*holder, key + "/pending"}.try_acquire_in(tx));
         tx.commit();
     }
     servers = std::make_unique<quorum>(std::vector<database>{*db});

@@ -5,6 +5,7 @@
 // have taken place; and by the library, which must not. (On SQLite and the model, where there is
 // one writer, theft_one_writer_test.cpp runs what is left of them.)
 #include "fault/suite.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -150,7 +151,8 @@ TEST_F(theft, what_is_dead_when_the_row_becomes_free_is_taken) {
     expire(dead);
     transaction proof = first_.begin();
     held->verify_in(proof);
-    EXPECT_FALSE((mutex{rival_, name}.acquire_for(300ms))) << "the dead one may write still";
+    EXPECT_FALSE(is_granted(mutex{rival_, name}.acquire_for(300ms)))
+        << "the dead one may write still";
     auto answer = std::async(std::launch::async, [&] {
         auto got = mutex{rival_, name}.acquire_for(20s);
         return token_of(got);

@@ -12,7 +12,11 @@ bool ask_until(const std::function<bool()>& holds, std::chrono::milliseconds pat
 
 template <class Condition>
 bool eventually(Condition&& holds, std::chrono::milliseconds patience = std::chrono::seconds{20}) {
-    return ask_until([&] { return static_cast<bool>(holds()); }, patience);
+    const auto asked = [&] {
+        const auto answer = holds();
+        return static_cast<bool>(answer);
+    };
+    return ask_until(asked, patience);
 }
 
 // Waits for a stop token; false when `patience` ran out first.

@@ -13,6 +13,7 @@
 
 #include "leasehold/leasehold.hpp"
 #include "support/answers.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 
@@ -40,12 +41,12 @@ namespace waiting {
 template <class Ever, class For, class Until>
 bool by_length(const wait_length& most, Ever&& ever, For&& so_long, Until&& until) {
     if (const auto* length = std::get_if<std::chrono::nanoseconds>(&most)) {
-        return static_cast<bool>(so_long(*length));
+        return is_granted(so_long(*length));
     }
     if (const auto* when = std::get_if<local_clock::time_point>(&most)) {
-        return static_cast<bool>(until(*when));
+        return is_granted(until(*when));
     }
-    return static_cast<bool>(ever());
+    return is_granted(ever());
 }
 template <class Ever, class For>
 bool by_length(const wait_length& most, Ever&& ever, For&& so_long) {
@@ -144,8 +145,8 @@ inline waiting_call::call campaign_of(session& in, const key& name) {
     return [on = std::make_shared<leader_election>(in, name)](const auto& most, const auto& stop) {
         return by_length(
             most,
-            [&] { return on->campaign(stop).has_value(); },
-            [&](auto length) { return on->campaign_for(length, stop).has_value(); }
+            [&] { return is_granted(on->campaign(stop)); },
+            [&](auto length) { return is_granted(on->campaign_for(length, stop)); }
         );
     };
 }

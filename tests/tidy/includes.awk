@@ -65,7 +65,7 @@ function engine_of(path,    parts) {
     if (what == "statements_bench.inc" && file == "bench/texts.cpp") next
     # The developer's page uses the tests' code that starts servers and counts round trips.
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
-    # Made of src/dialect/<engine>/*.sql.
+    # Made of src/<room>/<engine>/*.sql.
     if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/sql/statements.cpp") next
     # Made of src/cli/serve/page.
     if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/serve/page_files.cpp") next

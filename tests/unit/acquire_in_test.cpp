@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 
+#include "support/granted.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -68,7 +69,7 @@ TEST_F(acquire_in_test, after_a_rollback_a_lost_answer_leaves_the_key_free) {
     ASSERT_TRUE(pending);
     tx.rollback();
     plan_->fail_in_turn("release_owner", {fault::lost_after_it});
-    EXPECT_FALSE(pending->confirm());
+    EXPECT_FALSE(is_granted(pending->confirm()));
     EXPECT_EQ(plan_->strikes(), 1);
     EXPECT_FALSE(model_.is_held(name_));
 }
@@ -80,7 +81,7 @@ TEST_F(acquire_in_test, one_that_is_dropped_early_is_settled_when_its_transactio
         transaction tx = sound().begin();
         auto pending = mutex{mine, name_}.try_acquire_in(tx);
         ASSERT_TRUE(pending);
-        pending.reset();
+        drop(pending);
         // A round has met the transaction and given up.
         const auto started = row(mine.id())->heartbeat_at;
         ASSERT_TRUE(eventually([&] { return row(mine.id())->heartbeat_at > started + 100ms; }));

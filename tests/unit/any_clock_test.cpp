@@ -4,6 +4,7 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "support/granted.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -36,20 +37,22 @@ TEST_F(any_clock_test, a_free_key_is_had_and_a_held_one_refused_by_each_clock) {
     const auto held = mine.acquire_until(soon);
     ASSERT_TRUE(held);
     mutex other{two_, name_};
-    EXPECT_FALSE(other.acquire_until(past));
-    EXPECT_FALSE(other.acquire_until(std::chrono::time_point_cast<std::chrono::seconds>(past)));
-    EXPECT_FALSE(other.acquire_until(std::chrono::steady_clock::now() + 5ms));
-    EXPECT_FALSE(other.acquire_until(local_clock::now() + 5ms));
+    EXPECT_FALSE(is_granted(other.acquire_until(past)));
+    EXPECT_FALSE(
+        is_granted(other.acquire_until(std::chrono::time_point_cast<std::chrono::seconds>(past)))
+    );
+    EXPECT_FALSE(is_granted(other.acquire_until(std::chrono::steady_clock::now() + 5ms)));
+    EXPECT_FALSE(is_granted(other.acquire_until(local_clock::now() + 5ms)));
     const auto all = semaphore{one_, "three", 3}.acquire_until(soon, 3);
     EXPECT_TRUE(all);
-    EXPECT_FALSE((semaphore{two_, "three", 3}.acquire_until(past)));
-    EXPECT_FALSE((multi_lock{two_, {"a", name_}}.acquire_until(past)));
+    EXPECT_FALSE(is_granted(semaphore{two_, "three", 3}.acquire_until(past)));
+    EXPECT_FALSE(is_granted(multi_lock{two_, {"a", name_}}.acquire_until(past)));
     shared_mutex prices{two_, "prices"};
     const auto writing = shared_mutex{one_, "prices"}.acquire_until(soon);
     ASSERT_TRUE(writing);
-    EXPECT_FALSE(prices.acquire_until(past));
-    EXPECT_FALSE(prices.acquire_shared_until(past));
-    EXPECT_FALSE(prices.acquire_upgradeable_until(past));
+    EXPECT_FALSE(is_granted(prices.acquire_until(past)));
+    EXPECT_FALSE(is_granted(prices.acquire_shared_until(past)));
+    EXPECT_FALSE(is_granted(prices.acquire_upgradeable_until(past)));
 }
 
 TEST_F(any_clock_test, a_clock_that_was_set_back_is_waited_for_again) {

@@ -13,6 +13,7 @@
 #include "leasehold/semaphore.hpp"
 #include "locks/lease.hpp"
 #include "session/session.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -89,7 +90,7 @@ protected:
     }
     bool others_get(const key& name) {
         session other{sound(), calm("other")};
-        return static_cast<bool>(mutex(other, name).try_acquire());
+        return is_granted(mutex(other, name).try_acquire());
     }
 };
 
@@ -300,7 +301,7 @@ TEST_F(begin_race_test, a_call_that_is_cancelled_while_it_begins_asks_no_more) {
         ++starts;
         cancel.request_stop();
     });
-    EXPECT_FALSE(mutex(mine, name_).acquire(cancel.get_token()));
+    EXPECT_FALSE(is_granted(mutex(mine, name_).acquire(cancel.get_token())));
     EXPECT_EQ(starts, 1);
     EXPECT_FALSE(row(mine.id()));
     plan_->heal();

@@ -143,7 +143,7 @@ TEST_F(detach_session_test, a_heartbeat_of_who_had_it_renews_nothing) {
     std::optional<session> one{std::in_place, faulty(), eager()};
     std::optional<acquisition> held{mutex{*one, name_}.try_acquire()};
     ASSERT_TRUE(eventually([&] { return has_come.load(); }));
-    const auto parcel = detach(*std::move(one));
+    const auto parcel = detach(std::move(*one));
     auto mine = adopt(sound(), parcel, calm());
     ASSERT_TRUE(mine);
     const auto expires_at = row(parcel.session)->expires_at;
@@ -220,7 +220,7 @@ TEST_F(detach_session_test, its_end_leaves_nothing_that_the_first_process_gave_a
     session one{sound(), calm()}, other{sound(), calm()};
     auto held = mutex{one, name_}.try_acquire();
     ASSERT_TRUE(held);
-    const detached_lease apart = detach(*std::move(held));
+    const detached_lease apart = detach(std::move(*held));
     auto mine = adopt(sound(), detach(std::move(one)), calm());
     ASSERT_TRUE(mine);
     EXPECT_TRUE(mine->leases.empty()) << "it was detached by itself before";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "leasehold/detach.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -59,7 +60,7 @@ TEST_F(doubt_test, a_doubt_that_waits_for_an_open_transaction_keeps_no_other_wai
     transaction tx = sound().begin();
     auto pending = mutex{mine, "open"}.try_acquire_in(tx);
     ASSERT_TRUE(pending);
-    pending.reset();  // settled when its transaction ends
+    drop(pending);  // settled when its transaction ends
     plan_->fail_when([](std::string_view statement, int) -> std::optional<fault> {
         if (statement == "try_acquire") return fault::lost_after_it;
         if (statement == "find_grants") return fault::lost_on_the_way;
@@ -84,10 +85,10 @@ TEST_F(doubt_test, what_is_still_being_released_is_not_adopted) {
     thread releasing{[&] { held->release(); }};
     ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
     EXPECT_TRUE(model_.is_held(name_));
-    EXPECT_FALSE(adopt(mine, parcel));
+    EXPECT_FALSE(is_granted(adopt(mine, parcel)));
     plan_->let_go();
     releasing.join();
-    EXPECT_FALSE(adopt(mine, parcel));
+    EXPECT_FALSE(is_granted(adopt(mine, parcel)));
 }
 
 TEST_F(doubt_test, what_is_still_to_be_released_is_not_adopted) {
@@ -99,7 +100,7 @@ TEST_F(doubt_test, what_is_still_to_be_released_is_not_adopted) {
     plan_->fail_every("release", fault::lost_on_the_way);  // and the session's own tries
     EXPECT_EQ(held->release(), release_outcome::unknown);
     EXPECT_TRUE(model_.is_held(name_));
-    EXPECT_FALSE(adopt(mine, parcel));
+    EXPECT_FALSE(is_granted(adopt(mine, parcel)));
     plan_->heal();
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
 }

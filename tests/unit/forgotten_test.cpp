@@ -12,6 +12,7 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "leasehold/versioned_claim.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 class forgotten_test : public model_test {
 protected:
     bool is_back(const key& name) {
-        return eventually([&] { return static_cast<bool>(mutex(other_, name).try_acquire()); });
+        return eventually([&] { return is_granted(mutex(other_, name).try_acquire()); });
     }
     // The number of rows of all tables that name the session.
     int rows_of(const session& whose) {
@@ -188,7 +189,7 @@ TEST_F(forgotten_test, what_was_detached_is_left_alone) {
     session mine{faulty(), eager()};
     auto held = mutex{mine, name_}.try_acquire();
     { const auto released = mutex{mine, "released"}.try_acquire(); }
-    const detached_lease parcel = detach(*std::move(held));
+    const detached_lease parcel = detach(std::move(*held));
     model_.put_back(model_.copy());
     const auto deadline = mine.deadline();
     ASSERT_TRUE(eventually([&] { return mine.deadline() > deadline + 200ms; }));

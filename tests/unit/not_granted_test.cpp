@@ -44,6 +44,8 @@ TEST_F(not_granted_test, an_answer_with_a_lease_gives_it) {
     EXPECT_EQ(got->token(), fencing_token{1});
     const lease taken = *std::move(got);
     EXPECT_TRUE(taken.held_locally());
+    EXPECT_FALSE(got) << "the lease was taken out";
+    EXPECT_EQ(thrown_by([&] { (void)got->token(); })->code(), errc::busy);
 }
 
 TEST_F(not_granted_test, the_key_and_its_holder_are_named) {

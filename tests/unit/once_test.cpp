@@ -2,6 +2,7 @@
 #include "leasehold/once.hpp"
 
 #include "leasehold/schedule.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -45,7 +46,7 @@ TEST_F(once_test, a_start_that_meets_a_fault_is_made_once_or_said_to_have_failed
             EXPECT_EQ(plan_->strikes(), 1);
             plan_->heal();
             plan_->carry_out_the_late();
-            EXPECT_FALSE((once{mine, name, slow}.try_start()));
+            EXPECT_FALSE(is_granted(once{mine, name, slow}.try_start()));
             EXPECT_EQ(list_runs(sound(), name.name()).at(0).token, run->lease().token());
             EXPECT_EQ(run->finish(), finish_outcome::recorded);
         }
@@ -83,7 +84,7 @@ TEST_F(once_test, an_end_that_could_not_be_sent_is_thrown_and_the_run_can_be_rep
     {
         auto run = once{mine, name_, slow}.try_start();
         plan_->fail_every("finish", fault::lost_before_sending);
-        EXPECT_TRUE(thrown_by([&] { run->finish(); }));
+        EXPECT_TRUE(thrown_by([&] { (void)run->finish(); }));
         EXPECT_EQ(record().state, run_state::running);
         plan_->heal();
     }
@@ -115,7 +116,7 @@ TEST_F(once_test, who_calls_shortly_before_a_tick_waits_for_it) {
     ASSERT_TRUE(run);
     EXPECT_EQ(run->tick(), tick);
     EXPECT_GE(now(), tick);
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     EXPECT_EQ(record().tick, tick);
 }
 
@@ -163,7 +164,7 @@ TEST_F(once_test, nobody_waits_for_more_than_half_of_a_period) {
     EXPECT_EQ(outlook(sound(), name_, hourly, settings).refusal, start_refusal::none);
     auto run = once{mine, name_, hourly, settings}.start();
     ASSERT_TRUE(run);
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     EXPECT_EQ(outlook(sound(), name_, hourly, settings).refusal, start_refusal::already_run);
     advance_until(hourly, 29min);
     EXPECT_EQ(outlook(sound(), name_, hourly, settings).refusal, start_refusal::none);
@@ -173,7 +174,7 @@ TEST_F(once_test, no_tick_runs_again_when_the_clock_is_set_back) {
     session mine{sound(), lasting()};
     model_.advance(5h);
     once task{mine, name_, hourly};
-    task.try_start()->finish();
+    EXPECT_EQ((*task.try_start()).finish(), finish_outcome::recorded);
     model_.advance(-3h);
     for (int hour = 0; hour < 3; ++hour) {
         auto refused = task.try_start();
@@ -188,12 +189,12 @@ TEST_F(once_test, no_tick_runs_again_when_the_clock_is_set_back) {
 TEST_F(once_test, ticks_nobody_called_for_are_not_made_up_for_except_the_latest) {
     session mine{sound(), lasting()};
     once task{mine, name_, hourly};
-    task.try_start()->finish();
+    EXPECT_EQ((*task.try_start()).finish(), finish_outcome::recorded);
     model_.advance(30min);
     model_.advance(5h);
     int runs = 0;
     while (auto run = task.try_start()) {
-        run->finish();
+        EXPECT_EQ(run->finish(), finish_outcome::recorded);
         ++runs;
     }
     EXPECT_EQ(runs, 1);
@@ -204,7 +205,7 @@ TEST_F(once_test, the_observer_is_told_of_refusals) {
     once task{mine, name_, slow};
     auto run = task.try_start();
     EXPECT_EQ(events_->count(event_kind::refused), 0);
-    EXPECT_FALSE(task.try_start());
+    EXPECT_FALSE(is_granted(task.try_start()));
     EXPECT_EQ(events_->count(event_kind::refused), 1);
 }
 

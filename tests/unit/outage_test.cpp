@@ -13,6 +13,7 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "model_fixture.hpp"
+#include "support/granted.hpp"
 #include "support/waiting_calls.hpp"
 
 namespace leasehold::testing {
@@ -139,7 +140,7 @@ TEST_F(outage_test, the_end_of_a_program_waits_for_nothing_that_cannot_be) {
     ASSERT_TRUE(held && permit && both && office);
     cut();
     expect_soon("the end", [&] {
-        office.reset();
+        drop(office);
         { const auto gone = *std::move(both); }
         { const auto gone = *std::move(permit); }
         { const auto gone = *std::move(held); }

@@ -8,6 +8,7 @@
 
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -31,7 +32,7 @@ TEST_P(cut_off, a_holder_is_told_before_the_database_lets_go) {
     std::atomic<bool> others_got_it = true;
     const std::stop_callback on_loss{held->lost(), [&] {
                                          others_got_it =
-                                             static_cast<bool>(mutex(other, name_).try_acquire());
+                                             is_granted(mutex(other, name_).try_acquire());
                                          left = remaining(name_).count();
                                      }};
     plan_->fail_every("heartbeat", GetParam());

@@ -1,6 +1,7 @@
 // A writer that waits and says so, over a bad network.
 #include "leasehold/shared_mutex.hpp"
 #include "leasehold/versioned_claim.hpp"
+#include "support/granted.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -16,13 +17,14 @@ TEST_P(lost_announcement, is_made_again_and_leaves_nothing_behind) {
     ASSERT_TRUE(reading);
     plan_->fail_in_turn("announce", {GetParam()});
     std::stop_source cancel;
-    thread writer{[&] { EXPECT_FALSE(write.acquire(cancel.get_token())); }};
+    thread writer{[&] { EXPECT_FALSE(is_granted(write.acquire(cancel.get_token()))); }};
     EXPECT_TRUE(plan_->wait_for_strikes(1, 20s));
-    EXPECT_TRUE(eventually([&] { return !read.try_acquire_shared(); })) << "a writer that starves";
+    EXPECT_TRUE(eventually([&] { return !is_granted(read.try_acquire_shared()); }))
+        << "a writer that starves";
     cancel.request_stop();
     writer.join();
     plan_->carry_out_the_late();
-    EXPECT_TRUE(eventually([&] { return static_cast<bool>(read.try_acquire_shared()); }))
+    EXPECT_TRUE(eventually([&] { return is_granted(read.try_acquire_shared()); }))
         << "a wish that nobody has";
     EXPECT_TRUE(reading->verify());
 }

@@ -25,9 +25,10 @@ bool is_requested(std::stop_token token) {
 TEST_F(stop_when_test, one_call_is_enough) {
     auto held = mutex{mine_, name_}.try_acquire();
     ASSERT_TRUE(held);
-    EXPECT_FALSE(is_requested(stop_when(*held, asked_.get_token())));
+    const stop_when enough{*held, asked_.get_token()};
+    EXPECT_FALSE(is_requested(enough));
     asked_.request_stop();
-    EXPECT_TRUE(is_requested(stop_when(*held, asked_.get_token())));
+    EXPECT_TRUE(is_requested(enough));
 }
 
 TEST_F(stop_when_test, it_fires_when_asked_and_says_so) {

@@ -7,6 +7,7 @@
 #include "database/unattended_calls.hpp"
 #include "model_fixture.hpp"
 #include "support/answers.hpp"
+#include "support/granted.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -27,7 +28,7 @@ protected:
     }
     static std::optional<errc> failure_of(const answer& told) {
         std::optional<errc> code;
-        const auto failure = thrown_by([&] { EXPECT_FALSE(told.get()); });
+        const auto failure = thrown_by([&] { EXPECT_FALSE(is_granted(told.get())); });
         if (failure) code = failure->code();
         return code;
     }
@@ -87,7 +88,7 @@ TEST_F(
     EXPECT_LT(local_clock::now() - start, 15s) << "the time-outs are 60 s";
     for (const answer& each : cancelled) EXPECT_EQ(each.times(), 0);
     stop.request_stop();
-    for (const answer& each : cancelled) EXPECT_FALSE(each.get());
+    for (const answer& each : cancelled) EXPECT_FALSE(is_granted(each.get()));
     plan_->let_go();
     plan_->heal();
     one.end();

@@ -272,7 +272,7 @@ TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
     once task{one_, key{"task"}, schedule::every(1h)};
     auto run = task.start();
     ASSERT_TRUE(run);
-    run->finish();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
     latch door{one_, key{"door"}, 1};
     auto place = door.try_join();
     ASSERT_TRUE(place);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/lifetime.hpp"
 #include "jobs/mysql/known_queues.hpp"
 #include "leasehold/job.hpp"
 #include "sql/statements.hpp"

@@ -10,7 +10,9 @@ int main(int, char** arguments) {
     const leasehold::database db = leasehold::open(std::string{"sqlite:"} + arguments[1]);
     leasehold::migrate(db);
     leasehold::session session{db};
-    if (!leasehold::mutex{session, "stranger"}.try_acquire()) return 1;
+    leasehold::mutex one{session, "stranger"};
+    const leasehold::acquisition lease = one.try_acquire();
+    if (!lease) return 1;
 
     const auto built_in = leasehold::drivers_built_in();
     for (const char* url : {"postgres://app:word@127.0.0.1/app", "mariadb://app:word@db/app"}) {

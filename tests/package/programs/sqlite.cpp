@@ -12,6 +12,6 @@ int main(int, char** arguments) {
     leasehold::mutex other{session, "stranger"};
     leasehold::acquisition lease = one.try_acquire();
     if (!lease || !lease->verify()) return 1;
-    if (other.try_acquire()) return 2;
+    if (const auto second = other.try_acquire()) return 2;
     std::puts("done");
 }
