@@ -24,7 +24,7 @@
 // failure comes with an empty acquisition, and a lease without a failure; if both are empty,
 // got.holder() may say who has the key. A lease that nobody takes out of the acquisition is
 // released when the acquisition is destroyed. A call costs the database what a call that waits on a
-// thread costs: its place in the queue, and a share of the queries that its handle's waiting room
+// thread costs: its place in the queue, and a share of the queries that its handle's wait registry
 // sends for all.
 // In an outage a call ends as one that waits on a thread does. No call is late because others hang:
 // the thread that compares all deadlines does no I/O.

@@ -142,7 +142,7 @@ public:
     // nobody can claim, rescue or cancel the job.
     void complete_in(transaction_ref tx);
 
-    class implementation;  // private: src/jobs/crew.hpp
+    class implementation;  // private: src/jobs/job_executor.hpp
     explicit job(implementation& of) noexcept : inner_(of) {}
 
 private:

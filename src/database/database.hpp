@@ -18,7 +18,7 @@
 #include "database/open_transactions.hpp"
 #include "database/pool.hpp"
 #include "database/unattended_calls.hpp"
-#include "database/waiting_room.hpp"
+#include "database/wait_registry.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "session/session_store.hpp"
@@ -131,7 +131,7 @@ public:
     bool combines() const { return which() != engine::sqlite; }
     combiner& acquires() noexcept { return acquires_; }
     combiner& releases() noexcept { return releases_; }
-    waiting_room& room() noexcept { return room_; }
+    wait_registry& waits() noexcept { return waits_; }
     unattended_calls& unattended() noexcept { return unattended_; }
     leasehold::job_bells& job_bells() noexcept { return job_bells_; }
     leasehold::open_transactions& open_transactions() noexcept { return open_transactions_; }
@@ -194,7 +194,7 @@ private:
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
     std::atomic<bool> is_readable_ = false;                   // only to read; the schema is checked
-    waiting_room room_{*this};                                // its thread uses all of the above
+    wait_registry waits_{*this};                              // its thread uses all of the above
     unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Wakes the thread of a waiting room: by a datagram from the process that has handed a key over.
+// Wakes the thread of a wait registry: by a datagram from the process that has handed a key over.
 //
 // The socket's address stands in the row of each waiter of the room, and the statement that hands
 // the key over answers with it: so a hand-over wakes one process, however many wait.

@@ -8,10 +8,10 @@
 #include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
-#include "jobs/courier.hpp"
-#include "jobs/crew.hpp"
-#include "jobs/ear.hpp"
 #include "jobs/job_check.hpp"
+#include "jobs/job_dispatcher.hpp"
+#include "jobs/job_executor.hpp"
+#include "jobs/job_listener.hpp"
 #include "leasehold/error.hpp"
 #include "locks/keep_asking.hpp"
 #include "session/session.hpp"
@@ -65,7 +65,7 @@ private:
 
     void begin_under(const session& within) {
         session_ = within.inner();
-        courier_ = std::make_shared<courier>(session_, settings_);
+        dispatcher_ = std::make_shared<job_dispatcher>(session_, settings_);
     }
     void work_under_one(const std::stop_token& stop);
     void work_under_several(const std::stop_token& stop);
@@ -76,10 +76,10 @@ private:
     const std::optional<leasehold::database> database_{};
     const session_settings timing_{};
     std::shared_ptr<session::implementation> session_;
-    crew::handlers by_kind_;
+    job_executor::handlers by_kind_;
     job_handler for_all_;
     // Kept from one run() to the next: claims in doubt, and ends that were not sent.
-    std::shared_ptr<courier> courier_;
+    std::shared_ptr<job_dispatcher> dispatcher_;
     std::vector<ended_job> unsent_;
     mutable thread_mutex mutex_;
     worker_report report_ LEASEHOLD_GUARDED_BY(mutex_);
@@ -91,23 +91,23 @@ public:
         : of_(of),
           stop_(stop),
           over_(of.session_->over()),
-          crew_(std::make_shared<crew>(
+          executor_(std::make_shared<job_executor>(
               of.by_kind_, of.for_all_, of.session_->database().settings().observer
           )),
-          courier_(of.courier_),
-          ear_(of.session_, of.settings_.queues, [this](const std::string& queue) {
-              courier_->note_ring(queue);
-              crew_->wake();
+          dispatcher_(of.dispatcher_),
+          listener_(of.session_, of.settings_.queues, [this](const std::string& queue) {
+              dispatcher_->note_ring(queue);
+              executor_->wake();
           }) {
-        courier_->set_kinds(kinds());
-        crew_->put_back(std::exchange(of.unsent_, {}));
+        dispatcher_->set_kinds(kinds());
+        executor_->put_back(std::exchange(of.unsent_, {}));
     }
 
     void work();
     void say_goodbye();
     void end() noexcept {
-        ear_.stop();
-        crew_->end();
+        listener_.stop();
+        executor_->end();
     }
 
 private:
@@ -119,20 +119,20 @@ private:
         for (const auto& [kind, with] : of_.by_kind_) all.push_back(kind);
         return all;
     }
-    std::size_t room(const crew::tally& now) const {
+    std::size_t room(const job_executor::tally& now) const {
         const worker_settings& asked = of_.settings_;
         const auto most =
             static_cast<std::size_t>(asked.threads) + static_cast<std::size_t>(asked.prefetch);
         return now.busy() < most ? most - now.busy() : 0;
     }
     // Claims many jobs at once: not before half of those claimed ahead are done.
-    bool may_claim(const crew::tally& now) const {
+    bool may_claim(const job_executor::tally& now) const {
         const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
         return room(now) > 0 && now.waiting <= half && local_clock::now() >= now.rests_until;
     }
-    std::optional<local_clock::time_point> ends_wait(const crew::tally& now) const;
+    std::optional<local_clock::time_point> ends_wait(const job_executor::tally& now) const;
     bool is_idle() const {
-        const auto now = crew_->count();
+        const auto now = executor_->count();
         return now.busy() + now.ended == 0;
     }
     bool step();
@@ -149,8 +149,8 @@ private:
     implementation& of_;
     const std::stop_token stop_;
     const std::stop_token over_;
-    const std::shared_ptr<crew> crew_;
-    const std::shared_ptr<courier> courier_;
+    const std::shared_ptr<job_executor> executor_;
+    const std::shared_ptr<job_dispatcher> dispatcher_;
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
@@ -160,7 +160,7 @@ private:
     bool was_rung_ = false;  // and no claim since
     bool was_rung_since_look_ = false;
     local_clock::time_point looked_at_{};
-    ear ear_;  // last: its thread uses what stands above
+    job_listener listener_;  // last: its thread uses what stands above
 
     friend class implementation;
 };
@@ -193,7 +193,7 @@ void worker::implementation::shift::count(
         for (std::size_t at = 0; at < ends.size(); ++at) {
             told.push_back(count_end(ends[at], states[at], sum));
         }
-        sum.rescued += courier_->take_rescued();
+        sum.rescued += dispatcher_->take_rescued();
     }
     for (const event& each : told) of_.session_->database().tell(each);
 }
@@ -201,12 +201,12 @@ void worker::implementation::shift::count(
 void worker::implementation::shift::take(
     const std::string& queue, const std::vector<claimed_job>& jobs
 ) {
-    std::vector<crew::task> tasks;
+    std::vector<job_executor::task> tasks;
     tasks.reserve(jobs.size());
     for (const claimed_job& each : jobs) {
-        tasks.push_back(std::make_shared<job::implementation>(each, queue, courier_));
+        tasks.push_back(std::make_shared<job::implementation>(each, queue, dispatcher_));
     }
-    crew_->give(tasks);
+    executor_->give(tasks);
 }
 
 void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
@@ -214,26 +214,26 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     // other end.
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
     const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
-    std::vector<ended_job> ends = crew_->take_ends(most);
-    courier::parcel back;
+    std::vector<ended_job> ends = executor_->take_ends(most);
+    job_dispatcher::parcel back;
     try {
-        back = courier_->exchange(ends, wanted, claims_next);
+        back = dispatcher_->exchange(ends, wanted, claims_next);
     } catch (...) {
         for (ended_job& each : ends) each.was_sent = true;
-        crew_->put_back(std::move(ends), is_alone);
+        executor_->put_back(std::move(ends), is_alone);
         next_look_ = {};
         throw;
     }
     if (!ends.empty()) has_looked_ = false;
-    if (courier_->is_unsettled()) next_look_ = {};
+    if (dispatcher_->is_unsettled()) next_look_ = {};
     if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
     // The job that was rung for may wait for one of these: a look finds out, but not too often.
-    if (courier_->may_be_unsettled() && was_rung_since_look_) {
+    if (dispatcher_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
     // The job that was rung for may be due later, or wait needlessly: the look finds out.
     if (wanted > 0 && was_rung_) {
-        const bool tells_more = courier_->may_have_left_waiting();
+        const bool tells_more = dispatcher_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
         if (is_all) next_look_ = {};
         was_rung_ = tells_more && !is_all;
@@ -244,19 +244,20 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
 }
 
 void worker::implementation::shift::look_at_claims() {
-    for (const auto& [queue, claim] : courier_->look_for_lost_claims([&](const claimed_job& each) {
-             return crew_->knows(each.id, each.token);
+    for (const auto& [queue, claim] :
+         dispatcher_->look_for_lost_claims([&](const claimed_job& each) {
+             return executor_->knows(each.id, each.token);
          })) {
         take(queue, {claim});
     }
-    const auto held = crew_->running_since(local_clock::now() - of_.settings_.poll_every);
+    const auto held = executor_->running_since(local_clock::now() - of_.settings_.poll_every);
     if (held.empty()) return;
-    const auto stand = courier_->standings(held);
+    const auto stand = dispatcher_->standings(held);
     for (std::size_t at = 0; at < held.size(); ++at) {
         if (stand[at] == claim_standing::cancel_requested) {
-            crew_->ask_to_stop(held[at], job_stop_reason::cancel_requested);
+            executor_->ask_to_stop(held[at], job_stop_reason::cancel_requested);
         } else if (stand[at] == claim_standing::gone) {
-            crew_->ask_to_stop(held[at], job_stop_reason::claim_lost);
+            executor_->ask_to_stop(held[at], job_stop_reason::claim_lost);
         }
     }
 }
@@ -267,19 +268,19 @@ void worker::implementation::shift::look() {
     was_rung_since_look_ = false;
     looked_at_ = now;
     look_at_claims();
-    courier_->announce(ear_);
-    next_look_ = courier_->look(now);
+    dispatcher_->announce(listener_);
+    next_look_ = dispatcher_->look(now);
     has_looked_ = true;
-    is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
+    is_done_ = of_.settings_.drains && dispatcher_->is_all_done() && is_idle();
     if (!is_done_) return;
-    auto left = courier_->count_left();
+    auto left = dispatcher_->count_left();
     const thread_guard guard{of_.mutex_};
     of_.report_.left = std::move(left);
 }
 
 // The time until which the ends may wait for more ends; nullopt: they do not wait.
 std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
-    const crew::tally& now
+    const job_executor::tally& now
 ) const {
     const worker_settings& asked = of_.settings_;
     const auto half = static_cast<std::size_t>(asked.prefetch) / 2;
@@ -291,13 +292,13 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // Returns false when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    if (courier_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
+    if (dispatcher_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
     const auto now = local_clock::now();
-    const auto limit = crew_->heed_limits(now);
-    const crew::tally seen = crew_->count();
+    const auto limit = executor_->heed_limits(now);
+    const job_executor::tally seen = executor_->count();
     const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
     const bool sends = seen.ended > 0 && (!later || *later <= now);
-    const bool claims = may_claim(seen) && courier_->has_promising_queue();
+    const bool claims = may_claim(seen) && dispatcher_->has_promising_queue();
     if (claims || sends) {
         despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0, may_claim(seen)); });
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
@@ -310,19 +311,19 @@ bool worker::implementation::shift::step() {
     for (const instant& each : {limit, later}) {
         if (each) until = std::min(until, *each);
     }
-    const auto has_news = [&](const crew::tally& then) {
+    const auto has_news = [&](const job_executor::tally& then) {
         const bool may_send = then.ended > 0 && !ends_wait(then);
-        return may_send || courier_->was_rung() ||
-               (may_claim(then) && courier_->has_promising_queue());
+        return may_send || dispatcher_->was_rung() ||
+               (may_claim(then) && dispatcher_->has_promising_queue());
     };
-    if (now < until) crew_->wait(until, has_news, stop_, over_);
+    if (now < until) executor_->wait(until, has_news, stop_, over_);
     despite_outages(stop_, [&] { look(); });
     return !is_done_;
 }
 
 void worker::implementation::shift::work() {
-    crew_->start(of_.settings_.threads);
-    ear_.start();
+    executor_->start(of_.settings_.threads);
+    listener_.start();
     while (!stop_.stop_requested() && step()) {
     }
 }
@@ -335,29 +336,29 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
     while (true) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
-            const auto unheard = crew_->take_ends(std::numeric_limits<std::size_t>::max());
+            const auto unheard = executor_->take_ends(std::numeric_limits<std::size_t>::max());
             count(unheard, job_store::end_states(unheard.size()));
             if (!std::exchange(is_told, true)) {
-                crew_->ask_all_to_stop(job_stop_reason::claim_lost);
+                executor_->ask_all_to_stop(job_stop_reason::claim_lost);
                 until = std::min(until, local_clock::now() + of_.settings_.stop_within);
             }
-        } else if (crew_->count().ended > 0) {
+        } else if (executor_->count().ended > 0) {
             despite_outages({}, [&] { exchange(0, false); });
             if (failures_ == 0 || local_clock::now() < until) continue;
             return false;
         }
-        if (crew_->count().running == 0) return true;
+        if (executor_->count().running == 0) return true;
         if (local_clock::now() >= until) return false;
-        const auto limit = crew_->heed_limits(local_clock::now());
+        const auto limit = executor_->heed_limits(local_clock::now());
         auto wake = limit ? std::min(*limit, until) : until;
         if (!is_over) {
             despite_outages({}, [&] { look_at_running(); });
             wake = std::min(wake, next_look_);
         }
-        const auto has_news = [](const crew::tally& now) {
+        const auto has_news = [](const job_executor::tally& now) {
             return now.ended > 0 || now.running == 0;
         };
-        crew_->wait(wake, has_news, {}, is_over ? std::stop_token{} : over_);
+        executor_->wait(wake, has_news, {}, is_over ? std::stop_token{} : over_);
     }
 }
 
@@ -370,27 +371,27 @@ void worker::implementation::shift::look_at_running() {
 }
 
 void worker::implementation::shift::say_goodbye() {
-    ear_.stop();
-    if (!over_.stop_requested()) despite_outages({}, [&] { courier_->withdraw(ear_); });
-    if (courier_->is_in_doubt() && !over_.stop_requested()) {
+    listener_.stop();
+    if (!over_.stop_requested()) despite_outages({}, [&] { dispatcher_->withdraw(listener_); });
+    if (dispatcher_->is_in_doubt() && !over_.stop_requested()) {
         despite_outages({}, [&] { look_at_claims(); });
     }
-    crew_->put_back(crew_->take_back());
+    executor_->put_back(executor_->take_back());
     if (!wait_for_end(of_.settings_.drain_for)) {
-        crew_->ask_all_to_stop(
+        executor_->ask_all_to_stop(
             over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
         );
         wait_for_end(of_.settings_.stop_within);
     }
-    auto abandoned = crew_->abandon();
+    auto abandoned = executor_->abandon();
     {
         const thread_guard guard{of_.mutex_};
         of_.report_.abandoned += static_cast<std::int64_t>(abandoned.size());
     }
-    crew_->put_back(std::move(abandoned));
+    executor_->put_back(std::move(abandoned));
     wait_for_end(milliseconds{0});
-    of_.unsent_ = crew_->take_ends(std::numeric_limits<std::size_t>::max());
-    if (of_.unsent_.empty() && !courier_->is_in_doubt()) return;
+    of_.unsent_ = executor_->take_ends(std::numeric_limits<std::size_t>::max());
+    if (of_.unsent_.empty() && !dispatcher_->is_in_doubt()) return;
     const char* const said =
         of_.unsent_.empty()
             ? "a worker ends before it is known whether a claim without an answer brings jobs: its "

@@ -56,7 +56,8 @@ mutex_wait::verdict mutex_wait::begin() {
     // For a key that others wait for the call queues at once: a caller that finds the key free in
     // the queue is served. A call of a recursive mutex tries first, since that may enter the key
     // again.
-    is_sought_ = !of_.settings().recursive && session().database().room().sought().has(of_.key());
+    is_contended_ =
+        !of_.settings().recursive && session().database().waits().contended().has(of_.key());
     stage_ = stage::asking;
     return verdict::goes_on;
 }
@@ -80,7 +81,7 @@ mutex_wait::verdict mutex_wait::step() {
 mutex_wait::verdict mutex_wait::ask() {
     if (limit_.cancel.stop_requested()) return verdict::is_over;
     has_tried_ = false;
-    if (!is_sought_ || limit_.is_over()) return try_it();
+    if (!is_contended_ || limit_.is_over()) return try_it();
     answer_ = acquisition{std::nullopt, of_.key()};
     return queue_up();
 }
@@ -109,7 +110,7 @@ mutex_wait::verdict mutex_wait::queue_up() {
 
 mutex_wait::verdict mutex_wait::heed(queue_outcome outcome) {
     queued_.reset();
-    is_sought_ = !of_.settings().recursive && outcome.end == queue_end::queue_again;
+    is_contended_ = !of_.settings().recursive && outcome.end == queue_end::queue_again;
     if (outcome.end == queue_end::granted) {
         answer_ = of_.keep(std::move(outcome.granted));
         return verdict::is_over;
@@ -120,7 +121,7 @@ mutex_wait::verdict mutex_wait::heed(queue_outcome outcome) {
         }
         return verdict::is_over;
     }
-    return has_tried_ || is_sought_ ? rest_a_while() : try_it();
+    return has_tried_ || is_contended_ ? rest_a_while() : try_it();
 }
 
 mutex_wait::verdict mutex_wait::rest_a_while() {

@@ -6,9 +6,9 @@
 // | stage     | what is done                                 | becomes                            |
 // |-----------|----------------------------------------------|------------------------------------|
 // | beginning | where the session has not begun: a try       | asking                             |
-// | asking    | of a sought key: queues; otherwise a try,    | queued, or resting where there was |
+// | asking    | of a contended key: queues; otherwise a try, | queued, or resting where there was |
 // |           | and where that is refused, queues            | no queueing                        |
-// | queued    | sits in the waiting room                     | resting, where the row was lost    |
+// | queued    | stands in the wait registry                  | resting, where the row was lost    |
 // | resting   | nothing, for longer with each time           | asking                             |
 // | any       | granted; time is over, or it is cancelled;   | over                               |
 // |           | its session is lost; an error that stays     |                                    |
@@ -62,9 +62,9 @@ private:
     const std::function<void()> on_news_;
     const bounds of_call_;
     stage stage_ = stage::beginning;
-    bool is_sought_ = false;    // others wait for the key: it is queued for without a try before
-    bool has_tried_ = false;    // since it last rested
-    bool was_refused_ = false;  // at least once
+    bool is_contended_ = false;  // others wait for the key: it is queued for without a try before
+    bool has_tried_ = false;     // since it last rested
+    bool was_refused_ = false;   // at least once
     int refusals_ = 0;
     local_clock::time_point rested_{};
     std::unique_ptr<queued_call> queued_;

@@ -27,18 +27,18 @@ session::implementation& live(session::implementation& within) {
 }  // namespace
 
 queued_call::entry::entry(
-    waiting_room& room, const acquire_request& wanted, const waiting_plan& how
+    wait_registry& room, const acquire_request& wanted, const waiting_plan& how
 )
-    : room_(room), waiter_(room.expect(wanted.key, wanted.owner, how.looks, how.on_news)) {}
+    : waits_(room), waiter_(room.expect(wanted.key, wanted.owner, how.looks, how.on_news)) {}
 
 queued_call::queued_call(session::implementation& within, const wish& what, waiting_plan how)
     : within_(within),
       sending_(within),
       how_(std::move(how)),
-      request_(rung_at(within.database().room().address(), request_for(live(within), what))),
+      request_(rung_at(within.database().waits().address(), request_for(live(within), what))),
       of_call_(within.call_until(how_.limit.deadline, how_.limit.cancel)),
       notices_(within.notices()),
-      entry_(within.database().room(), request_, how_) {}
+      entry_(within.database().waits(), request_, how_) {}
 
 queued_call::~queued_call() {
     if (ticket_ == 0) return;
@@ -81,7 +81,7 @@ std::optional<bool> queued_call::enqueue(queue_end& end) {
             break;
     }
     ticket_ = answer.ticket;
-    within_.database().room().sought().note(request_.key);
+    within_.database().waits().contended().note(request_.key);
     return answer.looks_takeable;
 }
 
@@ -92,13 +92,13 @@ std::shared_ptr<grant> queued_call::serve_at_once() {
         auto answer = stores.waiters->serve(on, request_.key);
         if (answer.next && answer.next->owner != request_.owner) {
             auto& database = within_.database();
-            database.room().announce(on, stores, *answer.next, sent);
+            database.waits().announce(on, stores, *answer.next, sent);
             database.tell(handed_over(request_.key, *answer.next, event_reason::found_free));
         }
         return answer;
     });
     if (!passed.next || passed.next->owner != request_.owner) return nullptr;
-    within_.database().room().sought().forget(request_.key);
+    within_.database().waits().contended().forget(request_.key);
     std::optional<local_clock::time_point> term_end;
     if (request_.hold_at_most) term_end = sent + *request_.hold_at_most;
     return accept_as(passed.next->token, term_end);
@@ -173,7 +173,7 @@ std::optional<queue_outcome> queued_call::queue() {
         }
     }
     if (how_.detects_deadlock) refuse_circle();
-    within_.database().room().enter(entry_.waiter(), ticket_);
+    within_.database().waits().enter(entry_.waiter(), ticket_);
     return std::nullopt;
 }
 
@@ -187,20 +187,20 @@ local_clock::time_point queued_call::wake() const {
 }
 
 void queued_call::wait() {
-    auto& room = within_.database().room();
+    auto& room = within_.database().waits();
     room.wait_for_news(entry_.waiter(), wake(), how_.limit.cancel, within_.over());
 }
 
-std::optional<waiting_room::news> queued_call::news_by_now() {
+std::optional<wait_registry::news> queued_call::news_by_now() {
     try {
-        return within_.database().room().heard(entry_.waiter());
+        return within_.database().waits().heard(entry_.waiter());
     } catch (...) {
         leave_quietly();
         throw;
     }
 }
 
-queue_outcome queued_call::outcome_of(const waiting_room::news& heard) {
+queue_outcome queued_call::outcome_of(const wait_registry::news& heard) {
     if (heard.status != look_status::granted) return {queue_end::ask_again, nullptr};
     return {queue_end::granted, accept_as(heard.token, heard.term_end)};
 }
@@ -216,7 +216,7 @@ std::optional<queue_outcome> queued_call::go_on() {
 }
 
 queue_outcome queued_call::give_up(bool takes_grant) {
-    const auto heard = within_.database().room().heard(entry_.waiter());
+    const auto heard = within_.database().waits().heard(entry_.waiter());
     const bool is_granted = heard && heard->status == look_status::granted;
     if (is_granted && takes_grant && within_.is_live()) return outcome_of(*heard);
     if (within_.is_live()) leave_to_session();

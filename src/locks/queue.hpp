@@ -22,7 +22,7 @@
 #include <optional>
 #include <string>
 
-#include "database/waiting_room.hpp"
+#include "database/wait_registry.hpp"
 #include "locks/acquire.hpp"
 #include "locks/keep_asking.hpp"
 
@@ -70,15 +70,15 @@ private:
     // A waiter in the room, which leaves it whatever happens.
     class entry {
     public:
-        entry(waiting_room& room, const acquire_request& wanted, const waiting_plan& how);
-        ~entry() { room_.leave(*waiter_); }
+        entry(wait_registry& room, const acquire_request& wanted, const waiting_plan& how);
+        ~entry() { waits_.leave(*waiter_); }
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
-        waiting_room::waiter& waiter() const noexcept { return *waiter_; }
+        wait_registry::waiter& waiter() const noexcept { return *waiter_; }
 
     private:
-        waiting_room& room_;
-        std::shared_ptr<waiting_room::waiter> waiter_;
+        wait_registry& waits_;
+        std::shared_ptr<wait_registry::waiter> waiter_;
     };
 
     // True when the key looks takeable; nullopt if it did not queue: `end` then says why.
@@ -86,8 +86,8 @@ private:
     std::shared_ptr<grant> serve_at_once();
     void refuse_circle();
     bool is_over() const;
-    std::optional<waiting_room::news> news_by_now();
-    queue_outcome outcome_of(const waiting_room::news& heard);
+    std::optional<wait_registry::news> news_by_now();
+    queue_outcome outcome_of(const wait_registry::news& heard);
     queue_outcome leave();
     void leave_quietly() noexcept;
     void settle_later() { within_.settle_later(request_.key, request_.owner); }

@@ -31,10 +31,10 @@ public:
     std::int64_t permits() const noexcept { return permits_; }
 
     acquisition try_acquire(std::int64_t wanted) {
-        return sought(wanted, [](seeker& each) { return each.try_once(); });
+        return seek_with(wanted, [](seeker& each) { return each.try_once(); });
     }
     acquisition acquire(std::int64_t wanted, const wait_limit& limit) {
-        return sought(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
+        return seek_with(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
     }
 
     // Each time that neither works, somebody else has changed the key in between.
@@ -101,7 +101,7 @@ private:
 
     // A follower remembers what it has seen of the key, also if it throws.
     template <class Seek>
-    acquisition sought(std::int64_t wanted, Seek seek) {
+    acquisition seek_with(std::int64_t wanted, Seek seek) {
         seeker each{session_, wish_for(wanted)};
         struct memory {
             implementation& of;

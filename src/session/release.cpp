@@ -21,11 +21,11 @@ release_outcome hand_over(
     const auto passed = stores.waiters->hand_over(on, held);
     if (passed.status == hand_over_status::refused) return release_outcome::not_held;
     if (passed.next) {
-        within.room().sought().note(held.key);
-        within.room().announce(on, stores, *passed.next, sent);
+        within.waits().contended().note(held.key);
+        within.waits().announce(on, stores, *passed.next, sent);
         within.tell(handed_over(held.key, *passed.next, event_reason::released));
     } else {
-        within.room().sought().forget(held.key);
+        within.waits().contended().forget(held.key);
     }
     return release_outcome::released;
 }
@@ -61,7 +61,7 @@ release_outcome release_last_level(
         return release_hold(within, on, stores, held);
     };
     if (held.kind != lock_kind::mutex) return within.use(of_call, alone);
-    if (within.room().sought().has(held.key)) {
+    if (within.waits().contended().has(held.key)) {
         return within.use(of_call, [&](connection& on, store& stores) {
             return hand_over(within, on, stores, held);
         });
@@ -104,7 +104,7 @@ hand_over_status serve_key(
     const auto sent = local_clock::now();
     const auto passed = stores.waiters->serve(on, name);
     if (passed.next) {
-        within.room().announce(on, stores, *passed.next, sent);
+        within.waits().announce(on, stores, *passed.next, sent);
         within.tell(handed_over(name, *passed.next, event_reason::found_free));
     }
     return passed.status;

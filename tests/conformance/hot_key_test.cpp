@@ -22,7 +22,7 @@ TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     for (int each = 0; each < 5; ++each) EXPECT_TRUE(mutex(one, name).try_acquire());
-    EXPECT_EQ(first_.inner()->room().rings(), 0) << "nobody was waiting";
+    EXPECT_EQ(first_.inner()->waits().rings(), 0) << "nobody was waiting";
     constexpr int rounds = 5;
     for (int round = 0; round < rounds; ++round) {
         auto held = mutex{one, name}.try_acquire();
@@ -37,8 +37,8 @@ TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_
         ASSERT_TRUE(got && *got);
         (*got)->release();
     }
-    EXPECT_EQ(first_.inner()->room().rings(), rounds);
-    EXPECT_EQ(second_.inner()->room().rings(), 0);
+    EXPECT_EQ(first_.inner()->waits().rings(), rounds);
+    EXPECT_EQ(second_.inner()->waits().rings(), 0);
 }
 
 // It never looks by itself here: only the bell can wake it, and then it asks once.
@@ -55,7 +55,7 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     for (int round = 0; round < 20; ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held) << round;
-        const int first_look = far.inner()->room().is_listening() ? 0 : 1;  // when it begins to
+        const int first_look = far.inner()->waits().is_listening() ? 0 : 1;  // when it begins to
         std::optional<acquisition> got;
         local_clock::time_point had;
         thread waiting{[&] {
@@ -63,8 +63,8 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
             had = local_clock::now();
         }};
         // It has asked all it asks before it waits.
-        ASSERT_TRUE(eventually([&] { return far.inner()->room().seated() == 1; }));
-        ASSERT_TRUE(eventually([&] { return far.inner()->room().is_listening(); }));
+        ASSERT_TRUE(eventually([&] { return far.inner()->waits().seated() == 1; }));
+        ASSERT_TRUE(eventually([&] { return far.inner()->waits().is_listening(); }));
         const auto released = local_clock::now();
         const auto before = counted->passed();
         held->release();
@@ -82,7 +82,7 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
 // Nobody looks here, and no bell of a database is heard: so it is the room's own.
 TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
     for (const database& each : {first_, second_}) {
-        each.inner()->room().suppress_bells_of_database();
+        each.inner()->waits().suppress_bells_of_database();
     }
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -92,14 +92,14 @@ TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
         ASSERT_TRUE(held);
         std::optional<acquisition> got;
         thread waiting{[&] { got = mutex{two, name, deaf()}.acquire_for(60s); }};
-        ASSERT_TRUE(eventually([&] { return second_.inner()->room().seated() == 1; }));
+        ASSERT_TRUE(eventually([&] { return second_.inner()->waits().seated() == 1; }));
         held->release();
         waiting.join();
         ASSERT_TRUE(got && *got) << round;
         (*got)->release();
     }
-    EXPECT_EQ(first_.inner()->room().direct_rings(), rounds);
-    EXPECT_EQ(second_.inner()->room().looks(), rounds) << "each bell is one look";
+    EXPECT_EQ(first_.inner()->waits().direct_rings(), rounds);
+    EXPECT_EQ(second_.inner()->waits().looks(), rounds) << "each bell is one look";
 }
 
 // Bells for one key do not put off the look at all others, which alone finds a holder's end.
@@ -138,7 +138,7 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
     }
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
-    auto& room = second_.inner()->room();
+    auto& room = second_.inner()->waits();
     acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
     wanted.bell = gone;
     for (int round = 0; round < 3; ++round) {
@@ -161,8 +161,8 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
             stores.holds->release_owner(on, name, wanted.owner);
         });
     }
-    EXPECT_EQ(first_.inner()->room().direct_rings(), 0);
-    EXPECT_EQ(first_.inner()->room().rings(), 3);
+    EXPECT_EQ(first_.inner()->waits().direct_rings(), 0);
+    EXPECT_EQ(first_.inner()->waits().rings(), 3);
 }
 
 // A forger, or a mistake in a hand-over, would send this.
@@ -172,9 +172,9 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
     auto held = mutex{one, name}.try_acquire();
     ASSERT_TRUE(held);
     for (const database& each : {first_, second_}) {
-        each.inner()->room().suppress_bells_of_database();
+        each.inner()->waits().suppress_bells_of_database();
     }
-    auto& room = second_.inner()->room();
+    auto& room = second_.inner()->waits();
     const std::string bell = room.address();
     ASSERT_NE(bell, "");
     acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
@@ -187,7 +187,7 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
     const auto ring_wrongly = [&](const owner_id& whom) {
         first_.inner()->use([&](connection& on, store& stores) {
             const successor wrong{name, whom, two.id(), {held->token().number + 1}, {}, bell};
-            first_.inner()->room().announce(on, stores, wrong, local_clock::now());
+            first_.inner()->waits().announce(on, stores, wrong, local_clock::now());
         });
     };
     for (int each = 0; each < 100; ++each) ring_wrongly(owner_id::random());
@@ -216,7 +216,7 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
 TEST_F(hot_key_suite, a_flood_of_forged_bells_starves_nobody) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
-    const std::string bell = second_.inner()->room().address();
+    const std::string bell = second_.inner()->waits().address();
     ASSERT_NE(bell, "");
     std::atomic<bool> is_over = false;
     std::atomic<int> sent = 0;
@@ -249,8 +249,8 @@ TEST_F(hot_key_suite, a_flood_of_forged_bells_starves_nobody) {
 TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without_a_try) {
     const auto counted = std::make_shared<gate>();
     const database db = current().open_through(counted);
-    db.inner()->room().suppress_hints();  // which are statements, too
-    const auto& sought = db.inner()->room().sought();
+    db.inner()->waits().suppress_hints();  // which are statements, too
+    const auto& contended = db.inner()->waits().contended();
     session one{db, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     mutex_settings deaf;
@@ -260,7 +260,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
         const auto before = counted->passed();
         thread queueing{
             [&] { EXPECT_FALSE(is_granted(mutex(one, name, deaf).acquire(cancel.get_token()))); }};
-        EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == 1; }));
+        EXPECT_TRUE(eventually([&] { return db.inner()->waits().seated() == 1; }));
         const auto calls = counted->passed() - before;
         cancel.request_stop();
         return calls;
@@ -271,7 +271,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
     for (int round = 0; round < 2 || (releases.back() > 1 && round < rounds_max); ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held);
-        EXPECT_EQ(sought.has(name), round > 0);
+        EXPECT_EQ(contended.has(name), round > 0);
         std::optional<acquisition> theirs;
         thread waiting{[&] { theirs = mutex{two, name, keen()}.acquire_for(60s); }};
         ASSERT_TRUE(has_waiters(name, 1));
@@ -280,7 +280,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
         releases.push_back(counted->passed() - before);
         waiting.join();
         ASSERT_TRUE(theirs && *theirs);
-        EXPECT_TRUE(db.inner()->room().sought().has(name));
+        EXPECT_TRUE(db.inner()->waits().contended().has(name));
         // The least of some: a slow machine's room may have closed its connection meanwhile.
         int calls = calls_to_queue();
         for (int more = 0; round > 0 && calls > 1 && more < 5; ++more) {
@@ -296,7 +296,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
     }
     auto held = mutex{one, name}.try_acquire();
     EXPECT_EQ(held->release(), release_outcome::released);
-    EXPECT_FALSE(sought.has(name)) << "nobody waited";
+    EXPECT_FALSE(contended.has(name)) << "nobody waited";
     EXPECT_TRUE(mutex(two, name).try_acquire());
 }
 

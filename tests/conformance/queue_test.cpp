@@ -68,7 +68,7 @@ std::int64_t calls_to_drain(const database& db, gate& counted, const key& name, 
         }
         EXPECT_TRUE(eventually([&] { return describe(db, name)->waiters == number; }));
         // The last to queue may not have its answer yet.
-        EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == number; }));
+        EXPECT_TRUE(eventually([&] { return db.inner()->waits().seated() == number; }));
         before = counted.passed();
         held->release();
     }
@@ -197,8 +197,8 @@ TEST_F(queue_suite, a_release_that_races_with_a_waiter_does_not_overlook_it) {
 
 TEST_F(queue_suite, with_every_hint_suppressed_a_waiter_finds_out_by_itself) {
     const database deaf_db = current().open({}), dumb_db = current().open({});
-    deaf_db.inner()->room().suppress_hints();
-    dumb_db.inner()->room().suppress_hints();
+    deaf_db.inner()->waits().suppress_hints();
+    dumb_db.inner()->waits().suppress_hints();
     session one{dumb_db, calm("one")}, two{deaf_db, calm("two")};
     const key name = fresh("k");
     for (int round = 0; round < 3; ++round) {
@@ -211,7 +211,7 @@ TEST_F(queue_suite, with_every_hint_suppressed_a_waiter_finds_out_by_itself) {
         waiting.join();
         ASSERT_TRUE(got && *got);
         EXPECT_LT(local_clock::now() - released, 30s);
-        EXPECT_EQ(dumb_db.inner()->room().rings(), 0);
+        EXPECT_EQ(dumb_db.inner()->waits().rings(), 0);
     }
 }
 

@@ -57,12 +57,12 @@ protected:
         patient.statement_timeout = 10s;  // some wait on purpose for what somebody has locked
         database made = current().open(patient);
         if (!has_hints()) {
-            made.inner()->room().suppress_hints();
+            made.inner()->waits().suppress_hints();
             made.inner()->use({}, [](connection&, store& stores) {
                 stores.holds->suppress_small_statements();
             });
         }
-        if (!has_direct_bells()) made.inner()->room().suppress_direct_bells();
+        if (!has_direct_bells()) made.inner()->waits().suppress_direct_bells();
         suppose(made);
         combine(made);
         return made;
@@ -74,8 +74,8 @@ protected:
         const char* const given = std::getenv("LEASEHOLD_TEST_SOUGHT");
         if (!given) return;
         const bool is_always = std::string(given) == "always";
-        made.inner()->room().sought().suppose(
-            is_always ? sought_keys::guess::always : sought_keys::guess::never
+        made.inner()->waits().contended().suppose(
+            is_always ? contended_keys::guess::always : contended_keys::guess::never
         );
     }
 

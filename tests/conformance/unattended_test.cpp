@@ -313,7 +313,7 @@ TEST_F(waiting_unattended, a_coroutine_gets_leases_nothing_and_exceptions) {
 
 // ----------------------------------------------------------------------------------- what it costs
 
-// Counts statements from the call to its lease. The questions that the thread of the waiting room
+// Counts statements from the call to its lease. The questions that the thread of the wait registry
 // asks in its own time come on top, or do not: so the median of some.
 TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs) {
     if (!has_hints()) GTEST_SKIP() << "looks are counted by the clock";
@@ -334,7 +334,7 @@ TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs)
             } else {
                 waiting = thread{[&] { told.taker()(nullptr, wanted.acquire()); }};
             }
-            EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == 1; }));
+            EXPECT_TRUE(eventually([&] { return db.inner()->waits().seated() == 1; }));
             held->release();
             auto got = told.get();
             EXPECT_TRUE(got);
@@ -376,7 +376,7 @@ TEST_F(waiting_unattended, a_thousand_wait_on_a_handful_of_threads_and_each_has_
             }
         );
     }
-    auto& room = far.inner()->room();
+    auto& room = far.inner()->waits();
     ASSERT_TRUE(eventually([&] { return room.seated() == calls; }, 120s)) << room.seated();
     constexpr int threads_max = unattended_calls::workers_max + 2 + 1;  // and the room's
     EXPECT_LE(threads_of_this_process(), before + threads_max);

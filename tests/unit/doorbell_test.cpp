@@ -1,4 +1,4 @@
-// The socket of a waiting room: who can ring it, who cannot, and its answer to strangers.
+// The socket of a wait registry: who can ring it, who cannot, and its answer to strangers.
 #include "database/doorbell.hpp"
 
 #include <fcntl.h>

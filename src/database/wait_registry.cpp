@@ -1,4 +1,4 @@
-#include "database/waiting_room.hpp"
+#include "database/wait_registry.hpp"
 
 #include <algorithm>
 #include <set>
@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 // The time for which the connection is kept when the last waiter has left: the next often comes
 // soon.
 constexpr std::chrono::seconds linger{5};
-// The longest wait for a bell that nobody can interrupt: the room may have to close.
+// The longest wait for a bell that nobody can interrupt: the registry may have to close.
 constexpr milliseconds listening_slice{100};
 // The pause after a bell that told of no turn.
 constexpr milliseconds deafness{5};
@@ -30,13 +30,13 @@ event handed_over(const key& what, const successor& to, event_reason why) noexce
     return {event_kind::handed_over, what.name(), to.token.number, "", why};
 }
 
-waiting_room::waiting_room(database::implementation& of)
+wait_registry::wait_registry(database::implementation& of)
     : of_(of), bell_(of.settings().bell_address) {}
 
-waiting_room::~waiting_room() = default;
+wait_registry::~wait_registry() = default;
 
 // A test that moves the time cannot move that of a socket.
-std::string waiting_room::address() {
+std::string wait_registry::address() {
     if (hints_are_suppressed_ || clock_source::installed()) return "";
     std::string complaint;
     std::string found = bell_.address(complaint);
@@ -46,7 +46,7 @@ std::string waiting_room::address() {
     return direct_bells_are_suppressed_ ? "" : found;
 }
 
-std::shared_ptr<waiting_room::waiter> waiting_room::expect(
+std::shared_ptr<wait_registry::waiter> wait_registry::expect(
     const key& name, const owner_id& owner, polling looks, std::function<void()> on_news
 ) {
     auto made = std::make_shared<waiter>(waiter_id{name, owner, 0}, looks, std::move(on_news));
@@ -58,10 +58,10 @@ std::shared_ptr<waiting_room::waiter> waiting_room::expect(
     return made;
 }
 
-void waiting_room::enter(waiter& which, std::int64_t ticket) {
+void wait_registry::enter(waiter& which, std::int64_t ticket) {
     {
         const thread_guard guard{mutex_};
-        seat& its = seat_of(which);
+        entry& its = entry_of(which);
         its.who.ticket = ticket;
         its.is_queued = true;
         const auto first_look = its.was_rung ? milliseconds{0}
@@ -76,21 +76,21 @@ void waiting_room::enter(waiter& which, std::int64_t ticket) {
     changed_.notify_all();
 }
 
-void waiting_room::leave(waiter& which) noexcept {
+void wait_registry::leave(waiter& which) noexcept {
     const thread_guard guard{mutex_};
-    const seat& its = seat_of(which);
+    const entry& its = entry_of(which);
     if (waiters_.erase(its.who.owner) == 0 || !its.is_queued) return;
     if (--queued_ == 0) linger_end_ = local_clock::now() + linger;
 }
 
-std::optional<waiting_room::news> waiting_room::heard(waiter& which) {
+std::optional<wait_registry::news> wait_registry::heard(waiter& which) {
     const thread_guard guard{mutex_};
-    const seat& its = seat_of(which);
+    const entry& its = entry_of(which);
     if (its.failure) std::rethrow_exception(its.failure);
     return its.heard;
 }
 
-void waiting_room::wait_for_news(
+void wait_registry::wait_for_news(
     waiter& which,
     local_clock::time_point until,
     const std::stop_token& cancel,
@@ -98,26 +98,26 @@ void waiting_room::wait_for_news(
 ) {
     const std::stop_callback on_loss{lost, [&] {
                                          const thread_guard guard{mutex_};
-                                         seat_of(which).changed.notify_all();
+                                         entry_of(which).changed.notify_all();
                                      }};
     thread_guard guard{mutex_};
-    seat& its = seat_of(which);
+    entry& its = entry_of(which);
     wait_until(guard, its.changed, cancel, until, [&] {
         return its.heard || its.failure || lost.stop_requested();
     });
 }
 
-bool waiting_room::tell(const owner_id& whom, const news& what) {
+bool wait_registry::tell(const owner_id& whom, const news& what) {
     const thread_guard guard{mutex_};
     const auto found = waiters_.find(whom);
     if (found == waiters_.end()) return false;
-    seat& its = seat_of(*found->second);
+    entry& its = entry_of(*found->second);
     if (!its.heard) its.heard = what;
     its.tell();
     return true;
 }
 
-void waiting_room::announce(
+void wait_registry::announce(
     connection& on, store& stores, const successor& next, local_clock::time_point sent
 ) noexcept {
     if (hints_are_suppressed_) return;
@@ -133,7 +133,7 @@ void waiting_room::announce(
     }
 }
 
-bool waiting_room::rings_directly(const successor& next) {
+bool wait_registry::rings_directly(const successor& next) {
     if (direct_bells_are_suppressed_ || !bell_.ring(next.bell, next.owner)) return false;
     ++direct_rings_;
     return true;
@@ -141,7 +141,7 @@ bool waiting_room::rings_directly(const successor& next) {
 
 // ----------------------------------------------------------------------------------- the thread
 
-void waiting_room::tend(std::stop_token stop) {
+void wait_registry::tend(std::stop_token stop) {
     const std::stop_callback on_stop{stop, [&] { bell_.wake(); }};
     while (!stop.stop_requested()) {
         try {
@@ -165,22 +165,22 @@ void waiting_room::tend(std::stop_token stop) {
 }
 
 // Goes on until something fails.
-void waiting_room::attend(std::stop_token stop) {
+void wait_registry::attend(std::stop_token stop) {
     while (!stop.stop_requested()) {
         const waiters due = waiters_due(stop);
         if (!due.empty()) look_after(due, stop);
     }
 }
 
-// Waits until the room has a waiter. Closes the connection if nobody comes for a while; it listens
-// to a bell meanwhile. False when it is time to stop.
-bool waiting_room::wait_for_guests(const std::stop_token& stop) {
+// Waits until the registry has a waiter. Closes the connection, which listens to a bell meanwhile, if
+// nobody comes for a while. False when it is time to stop.
+bool wait_registry::wait_for_waiters(const std::stop_token& stop) {
     thread_guard guard{mutex_};
-    const auto somebody_sits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
-    if (own_connection_ && !somebody_sits()) {
+    const auto somebody_waits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
+    if (own_connection_ && !somebody_waits()) {
         const auto now = local_clock::now();
         if (bell_.is_open() && now < linger_end_) return !stop.stop_requested();
-        if (!bell_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_sits)) {
+        if (!bell_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_waits)) {
             return true;
         }
         guard.unlock();
@@ -188,17 +188,17 @@ bool waiting_room::wait_for_guests(const std::stop_token& stop) {
         guard.lock();
         is_listening_ = false;
     }
-    return wait_until(guard, changed_, stop, local_clock::time_point::max(), somebody_sits);
+    return wait_until(guard, changed_, stop, local_clock::time_point::max(), somebody_waits);
 }
 
 // If nobody waits it is no later than the first look that a newcomer may want.
-local_clock::time_point waiting_room::next_wake() const {
+local_clock::time_point wait_registry::next_wake() const {
     if (queued_ > 0) return next_look_;
     return std::min(linger_end_, local_clock::now() + looks_most_);
 }
 
-waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
-    if (!wait_for_guests(stop)) return {};
+wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
+    if (!wait_for_waiters(stop)) return {};
     const bool is_new = !own_connection_;
     if (is_new) own_connection(stop);
     waiters due;
@@ -221,7 +221,7 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     }
     if (queued_ == 0 || local_clock::now() < next_look_) return {};
     for (const auto& [owner, each] : waiters_) {
-        const seat& its = seat_of(*each);
+        const entry& its = entry_of(*each);
         if (its.is_queued && !its.heard) due.push_back(each);
     }
     plan_next_look(false);
@@ -231,7 +231,7 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
 // Gets the waiters that a bell was rung for; all waiters if it does not say for whom. Takes the
 // bells that have come before it waits: one that was read together with an answer makes no
 // descriptor readable.
-void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) {
+void wait_registry::wait_for_bells(local_clock::time_point until, waiters& rung) {
     bool heeds_database = false;
     {
         const thread_guard guard{mutex_};
@@ -252,14 +252,14 @@ void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) 
 }
 
 // Takes everything that has come: unread notifications stay in the server's queue.
-void waiting_room::hear_database(milliseconds patience, waiters& rung) {
+void wait_registry::hear_database(milliseconds patience, waiters& rung) {
     connection& on = *own_connection_;
     for (auto heard = on.wait_for_notification(patience); heard;
          heard = on.wait_for_notification(milliseconds{0})) {
         const thread_guard guard{mutex_};
         if (heard->payload.empty()) names_nobody_ = true;
         for (const auto& [owner, each] : waiters_) {
-            seat& its = seat_of(*each);
+            entry& its = entry_of(*each);
             if (its.heard || (!heard->payload.empty() && heard->payload != owner.text())) {
                 continue;
             }
@@ -272,9 +272,9 @@ void waiting_room::hear_database(milliseconds patience, waiters& rung) {
     }
 }
 
-// Ignores rings for waiters of other rooms. While the room is deaf, the next look is for all
+// Ignores rings for waiters of other rooms. While the registry is deaf, the next look is for all
 // waiters.
-void waiting_room::hear_direct_bells(waiters& rung) {
+void wait_registry::hear_direct_bells(waiters& rung) {
     const auto heard = bell_.heard();
     if (heard.empty()) return;
     const thread_guard guard{mutex_};
@@ -282,7 +282,7 @@ void waiting_room::hear_direct_bells(waiters& rung) {
     for (const owner_id& each : heard) {
         const auto found = waiters_.find(each);
         if (found == waiters_.end()) continue;
-        seat& its = seat_of(*found->second);
+        entry& its = entry_of(*found->second);
         if (its.heard) continue;
         its.was_rung = its.was_rung_directly = true;
         if (!its.is_queued) continue;
@@ -294,7 +294,7 @@ void waiting_room::hear_direct_bells(waiters& rung) {
     }
 }
 
-connection& waiting_room::own_connection(const std::stop_token& stop) {
+connection& wait_registry::own_connection(const std::stop_token& stop) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
         of_.connections().retire(std::move(own_connection_));
     }
@@ -309,8 +309,8 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     return *own_connection_;
 }
 
-// False if the connection cannot listen. Then the room polls.
-bool waiting_room::listens(connection& on) {
+// False if the connection cannot listen. Then the registry polls.
+bool wait_registry::listens(connection& on) {
     try {
         on.listen(of_.store_for(on).waiters->channel());
         return true;
@@ -321,7 +321,7 @@ bool waiting_room::listens(connection& on) {
     }
 }
 
-void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
+void wait_registry::look_after(const waiters& due, const std::stop_token& stop) {
     connection& on = own_connection(stop);
     store& stores = of_.store_for(on);
     std::vector<waiter_id> who;
@@ -329,7 +329,7 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     {
         const thread_guard guard{mutex_};
         for (const auto& each : due) {
-            seat& its = seat_of(*each);
+            entry& its = entry_of(*each);
             who.push_back(its.who);
             were_rung.push_back(std::exchange(its.was_rung_directly, false));
         }
@@ -362,7 +362,7 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     next_look_ = std::min(planned, next_look_);
 }
 
-void waiting_room::serve(connection& on, store& stores, const key& name) {
+void wait_registry::serve(connection& on, store& stores, const key& name) {
     const auto sent = local_clock::now();
     const auto passed = stores.waiters->serve(on, name);
     if (!passed.next) return;
@@ -373,10 +373,10 @@ void waiting_room::serve(connection& on, store& stores, const key& name) {
     if (!tell(passed.next->owner, granted)) announce(on, stores, *passed.next, sent);
 }
 
-void waiting_room::tell_failure(const std::exception_ptr& failure) {
+void wait_registry::tell_failure(const std::exception_ptr& failure) {
     const thread_guard guard{mutex_};
     for (const auto& [owner, each] : waiters_) {
-        seat& its = seat_of(*each);
+        entry& its = entry_of(*each);
         if (!its.is_queued || its.heard) continue;
         its.failure = failure;
         its.tell();
@@ -384,11 +384,11 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
 }
 
 // Looks often while there is news, or no bell to listen to; then ever more rarely.
-void waiting_room::plan_next_look(bool is_lively) {
+void wait_registry::plan_next_look(bool is_lively) {
     if (waiters_.empty()) return;
-    polling looks = seat_of(*waiters_.begin()->second).looks;
+    polling looks = entry_of(*waiters_.begin()->second).looks;
     for (const auto& [owner, each] : waiters_) {
-        const polling& its = seat_of(*each).looks;
+        const polling& its = entry_of(*each).looks;
         looks.least = std::min(looks.least, its.least);
         looks.most = std::min(looks.most, its.most);
     }

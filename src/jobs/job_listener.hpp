@@ -2,10 +2,10 @@
 // Listens for rings that tell a worker of new jobs in its queues. See database/job_bells.hpp.
 //
 // A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
-// over a connection of its own. If the ear misses a ring no job is lost: a worker also looks by
-// itself.
+// over a connection of its own. If the listener misses a ring no job is lost: a worker also looks
+// by itself.
 //
-// Threads: one thread calls start() and stop(); the thread of the ear calls `heard`.
+// Threads: one thread calls start() and stop(); the thread of the listener calls `heard`.
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,22 +22,24 @@
 
 namespace leasehold {
 
-class ear {
+class job_listener {
 public:
     using on_ring = std::function<void(const std::string& queue)>;
 
-    ear(std::shared_ptr<session::implementation> within,
+    job_listener(
+        std::shared_ptr<session::implementation> within,
         const std::vector<std::string>& queues,
-        on_ring heard);
-    ~ear() { stop(); }
-    ear(const ear&) = delete;
-    ear& operator=(const ear&) = delete;
+        on_ring heard
+    );
+    ~job_listener() { stop(); }
+    job_listener(const job_listener&) = delete;
+    job_listener& operator=(const job_listener&) = delete;
 
     void start();
     void stop() noexcept;
 
-    // The rows that hold the ear's address; an ear that cannot listen has none. announce() and
-    // withdraw() throw the database's error; the caller tries again.
+    // The rows that hold the listener's address; a listener that cannot listen has none. announce()
+    // and withdraw() throw the database's error; the caller tries again.
     bool is_announced() const noexcept { return is_announced_; }
     bool is_written() const noexcept { return is_written_; }
     bool can_hear() const noexcept { return thread_.joinable(); }
@@ -57,7 +59,7 @@ private:
     std::string address_;
     std::map<owner_id, std::string> queue_of_;        // by the bell of each
     std::map<std::string, std::string> of_database_;  // by the payload of the database's bell
-    // Only the ear's thread uses the members from here to has_complained_. `again_at_`: when a
+    // Only the listener's thread uses the members from here to has_complained_. `again_at_`: when a
     // worker that the database's bell rang for looks once more.
     std::map<std::string, local_clock::time_point> again_at_;
     std::unique_ptr<connection> database_bell_;

@@ -1,4 +1,4 @@
-#include "jobs/courier.hpp"
+#include "jobs/job_dispatcher.hpp"
 
 #include <algorithm>
 
@@ -22,7 +22,9 @@ constexpr seconds needed_kept_min = std::chrono::hours{24};
 
 }  // namespace
 
-courier::courier(std::shared_ptr<session::implementation> within, const worker_settings& settings)
+job_dispatcher::job_dispatcher(
+    std::shared_ptr<session::implementation> within, const worker_settings& settings
+)
     : session_(std::move(within)), settings_(settings) {
     for (const std::string& each : settings_.queues) {
         queue_state made;
@@ -31,13 +33,13 @@ courier::courier(std::shared_ptr<session::implementation> within, const worker_s
     }
 }
 
-bool courier::is_in_doubt() const noexcept {
+bool job_dispatcher::is_in_doubt() const noexcept {
     return std::ranges::any_of(queues_, [](const queue_state& each) {
         return each.in_doubt_until.has_value();
     });
 }
 
-std::optional<job_retention> courier::known_kept(const std::string& queue) const {
+std::optional<job_retention> job_dispatcher::known_kept(const std::string& queue) const {
     const thread_guard guard{mutex_};
     const auto found = kept_.find(queue);
     if (found == kept_.end()) return std::nullopt;
@@ -46,7 +48,7 @@ std::optional<job_retention> courier::known_kept(const std::string& queue) const
 
 // Reads the retention before the first look, or a queue that keeps its jobs would lose those of a
 // worker that has just begun.
-job_retention courier::kept_of(connection& on, store& stores, const std::string& queue) {
+job_retention job_dispatcher::kept_of(connection& on, store& stores, const std::string& queue) {
     if (const auto known = known_kept(queue)) return *known;
     const auto row = stores.job_queues->find_queue(on, queue);
     const thread_guard guard{mutex_};
@@ -54,17 +56,17 @@ job_retention courier::kept_of(connection& on, store& stores, const std::string&
         .first->second;
 }
 
-void courier::note_ring(const std::string& queue) {
+void job_dispatcher::note_ring(const std::string& queue) {
     const thread_guard guard{mutex_};
     rung_.insert(queue);
 }
 
-bool courier::was_rung() const {
+bool job_dispatcher::was_rung() const {
     const thread_guard guard{mutex_};
     return !rung_.empty();
 }
 
-void courier::announce(ear& whose) {
+void job_dispatcher::announce(job_listener& whose) {
     if (whose.is_announced() || !whose.can_hear()) return;
     try {
         use([&](connection& on, store& stores) { whose.announce(on, stores); });
@@ -74,7 +76,7 @@ void courier::announce(ear& whose) {
     }
 }
 
-void courier::withdraw(ear& whose) {
+void job_dispatcher::withdraw(job_listener& whose) {
     if (!whose.is_written()) return;
     try {
         use([&](connection& on, store& stores) { whose.withdraw(on, stores); });
@@ -85,22 +87,23 @@ void courier::withdraw(ear& whose) {
 
 // The bell is only a hint: the worker also looks by itself, and the end of the session deletes the
 // row.
-void courier::complain_of_bell(const error& failure) {
+void job_dispatcher::complain_of_bell(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
 }
 
-void courier::tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const {
+void job_dispatcher::tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how)
+    const {
     if (jobs == 0) return;
     event made{event_kind::job_rescued, "", jobs, "jobs of dead workers", how};
     made.queue = queue;
     session_->database().tell(made);
 }
 
-void courier::warn(const std::string& said) const {
+void job_dispatcher::warn(const std::string& said) const {
     session_->database().tell({event_kind::warning, "", 0, said});
 }
 
-bool courier::heed_rings() {
+bool job_dispatcher::heed_rings() {
     std::set<std::string> rung;
     {
         const thread_guard guard{mutex_};
@@ -115,12 +118,12 @@ bool courier::heed_rings() {
     return !rung.empty();
 }
 
-bool courier::has_promising_queue() const noexcept {
+bool job_dispatcher::has_promising_queue() const noexcept {
     return std::ranges::any_of(queues_, &queue_state::is_promising);
 }
 
 // Each queue has its turn to be the first.
-courier::queue_state* courier::next_promising() noexcept {
+job_dispatcher::queue_state* job_dispatcher::next_promising() noexcept {
     for (std::size_t step = 0; step < queues_.size(); ++step) {
         queue_state& each = queues_[(first_ + step) % queues_.size()];
         if (!each.is_promising) continue;
@@ -130,17 +133,17 @@ courier::queue_state* courier::next_promising() noexcept {
     return nullptr;
 }
 
-void courier::note_doubt(queue_state& queue) {
+void job_dispatcher::note_doubt(queue_state& queue) {
     // A statement that its client gave up may go on in the server, but for less than this time.
     queue.in_doubt_until =
         local_clock::now() + 2 * session_->database().settings().statement_timeout + seconds{5};
 }
 
-courier::queue_state& courier::state_of(const std::string& queue) {
+job_dispatcher::queue_state& job_dispatcher::state_of(const std::string& queue) {
     return *std::ranges::find(queues_, queue, &queue_state::name);
 }
 
-courier::parcel courier::exchange(
+job_dispatcher::parcel job_dispatcher::exchange(
     const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next
 ) {
     session_->require_live();
@@ -169,7 +172,7 @@ courier::parcel courier::exchange(
 }
 
 // The retention of the queue; longer if it is too short for jobs that wait for these.
-job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
+job_retention job_dispatcher::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
     const auto known = known_kept(queue.name);
     if (ends.empty()) return known.value_or(job_retention{});
     if (known && std::min(known->discarded, known->cancelled) >= needed_kept_min) return *known;
@@ -188,7 +191,7 @@ job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& 
     return kept;
 }
 
-void courier::send(
+void job_dispatcher::send(
     const std::vector<ended_job>& ends,
     const std::vector<std::size_t>& places,
     queue_state& queue,
@@ -222,7 +225,7 @@ void courier::send(
     resolve(ends, places, back);
 }
 
-void courier::note_claims(
+void job_dispatcher::note_claims(
     queue_state& queue, const claim_request& request, claim_result claimed, parcel& back
 ) {
     back.jobs = std::move(claimed.jobs);
@@ -244,7 +247,7 @@ void courier::note_claims(
 // job's row has the state; if the row is gone, or belongs to another claim, the end tells it.
 // nullopt if the session may have ended first, or if the row is gone and the end would have left
 // one: the job was cancelled, as this worker did not hear, or has gone on and ended elsewhere.
-std::optional<job_state> courier::state_behind(const ended_job& one) {
+std::optional<job_state> job_dispatcher::state_behind(const ended_job& one) {
     const auto found = use([&](connection& on, store& stores) {
         return stores.job_queues->describe(on, one.end.id);
     });
@@ -260,7 +263,7 @@ std::optional<job_state> courier::state_behind(const ended_job& one) {
 
 // Repeats a request that fails. An outage leaves ends unknown, but loses none of the jobs that were
 // claimed with them.
-void courier::resolve(
+void job_dispatcher::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
     constexpr int failures_max = 3;
@@ -280,7 +283,7 @@ void courier::resolve(
     }
 }
 
-void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
+void job_dispatcher::heed_limits(queue_state& queue, const queue_limits& limits) {
     {
         const thread_guard guard{mutex_};
         kept_[queue.name] = job_retention_of(limits);
@@ -296,7 +299,7 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
 // or because this worker does not handle their kinds.
-bool courier::is_left(connection& on, store& stores, const queue_state& queue) const {
+bool job_dispatcher::is_left(connection& on, store& stores, const queue_state& queue) const {
     if (!queue.is_promising) return false;
     if (!queue.brings_nothing || !settings_.drains) return true;
     if (!queue.has_limits) return false;
@@ -306,7 +309,7 @@ bool courier::is_left(connection& on, store& stores, const queue_state& queue) c
     });
 }
 
-std::vector<left_jobs> courier::count_left() {
+std::vector<left_jobs> job_dispatcher::count_left() {
     constexpr int counted_max = 10'000;
     std::vector<left_jobs> left;
     use([&](connection& on, store& stores) {
@@ -319,7 +322,7 @@ std::vector<left_jobs> courier::count_left() {
     return left;
 }
 
-local_clock::time_point courier::look(local_clock::time_point now) {
+local_clock::time_point job_dispatcher::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
     // Until `known_everywhere_at_` others may enqueue without knowing our bell.
     if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
@@ -349,7 +352,7 @@ local_clock::time_point courier::look(local_clock::time_point now) {
     return next;
 }
 
-courier::found_claims courier::claims_in_doubt() {
+job_dispatcher::found_claims job_dispatcher::claims_in_doubt() {
     found_claims found;
     const auto now = local_clock::now();
     for (queue_state& queue : queues_) {
@@ -363,23 +366,23 @@ courier::found_claims courier::claims_in_doubt() {
     return found;
 }
 
-std::vector<claim_standing> courier::standings(const std::vector<job_claim>& held) {
+std::vector<claim_standing> job_dispatcher::standings(const std::vector<job_claim>& held) {
     return use([&](connection& on, store& stores) {
         return stores.jobs->standings(on, session_->id(), held);
     });
 }
 
-local_clock::time_point courier::deadline() const noexcept {
+local_clock::time_point job_dispatcher::deadline() const noexcept {
     return session_->deadline();
 }
 
-bool courier::note_progress(job_id id, fencing_token token, const std::string& words) {
+bool job_dispatcher::note_progress(job_id id, fencing_token token, const std::string& words) {
     return use([&](connection& on, store& stores) {
         return stores.jobs->note_progress(on, session_->id(), id, token, words);
     });
 }
 
-bool courier::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
+bool job_dispatcher::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
     connection& inside = tx.inside();
     require_transaction(inside, "complete_in");
     require_engine(inside, session_->database().which(), "complete_in");

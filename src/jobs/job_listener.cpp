@@ -1,4 +1,4 @@
-#include "jobs/ear.hpp"
+#include "jobs/job_listener.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ constexpr std::chrono::seconds listening_slice{1};
 
 }  // namespace
 
-ear::ear(
+job_listener::job_listener(
     std::shared_ptr<session::implementation> within,
     const std::vector<std::string>& queues,
     on_ring heard
@@ -34,7 +34,7 @@ ear::ear(
     }
 }
 
-void ear::start() {
+void job_listener::start() {
     // A test that moves the time cannot move that of a socket.
     if (clock_source::installed()) return;
     std::string complaint;
@@ -47,13 +47,13 @@ void ear::start() {
     if (bell_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
 }
 
-void ear::stop() noexcept {
+void job_listener::stop() noexcept {
     if (!thread_.joinable()) return;
     thread_.request_stop();
     thread_.join();
 }
 
-void ear::announce(connection& on, store& stores) {
+void job_listener::announce(connection& on, store& stores) {
     is_written_ = true;  // or a part of it
     for (const auto& [bell, queue] : queue_of_) {
         stores.job_bells->add(on, {queue}, session_->id(), {bell, address_});
@@ -62,16 +62,16 @@ void ear::announce(connection& on, store& stores) {
     is_announced_ = true;
 }
 
-void ear::withdraw(connection& on, store& stores) {
+void job_listener::withdraw(connection& on, store& stores) {
     for (const auto& [bell, queue] : queue_of_) stores.job_bells->remove(on, {queue}, bell);
     is_announced_ = is_written_ = false;
 }
 
-void ear::tell(const std::string& queue) {
+void job_listener::tell(const std::string& queue) {
     heard_(queue);
 }
 
-void ear::listen(std::stop_token stop) {
+void job_listener::listen(std::stop_token stop) {
     const std::stop_callback on_stop{stop, [this] { bell_.wake(); }};
     while (!stop.stop_requested()) {
         try {
@@ -94,7 +94,7 @@ void ear::listen(std::stop_token stop) {
 }
 
 // Listens to the database's bell on PostgreSQL, whose bell names the queue it rings for.
-void ear::tune_in(const std::stop_token& stop) {
+void job_listener::tune_in(const std::stop_token& stop) {
     database::implementation& of = session_->database();
     if (database_bell_ || local_clock::now() < next_try_) return;
     if (of.which() != engine::postgres) return;
@@ -107,7 +107,7 @@ void ear::tune_in(const std::stop_token& stop) {
     has_complained_ = false;
 }
 
-void ear::hear() {
+void job_listener::hear() {
     if (database_bell_) hear_database();
     auto until = local_clock::now() + listening_slice;
     for (const auto& [queue, again] : again_at_) until = std::min(until, again);
@@ -125,7 +125,7 @@ void ear::hear() {
 }
 
 // Takes all notifications that have come: unread ones stay in the server's queue.
-void ear::hear_database() {
+void job_listener::hear_database() {
     constexpr milliseconds at_once{0};
     for (auto rung = database_bell_->wait_for_notification(at_once); rung;
          rung = database_bell_->wait_for_notification(at_once)) {

@@ -74,7 +74,7 @@ public:
     // Runs the handler, and says what becomes of the job.
     attempt_end run(const job_handler& with);
 
-    // Guarded by the crew's mutex.
+    // Guarded by the executor's mutex.
     std::optional<local_clock::time_point> started;
     std::optional<local_clock::time_point> limit;
     bool is_abandoned = false;
@@ -115,14 +115,14 @@ struct ended_job {
 // job's state since; nullopt: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
 
-class crew : public std::enable_shared_from_this<crew> {
+class job_executor : public std::enable_shared_from_this<job_executor> {
 public:
     using task = std::shared_ptr<job::implementation>;
     using handlers = std::map<std::string, job_handler, std::less<>>;
 
     // `for_all` handles kinds without a handler of their own. It may be empty. `told`, which is
     // told of starts, may be null.
-    crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
+    job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     void start(int threads);
     // Ends threads that are not running a handler now, and the other threads when their handler
     // ends.

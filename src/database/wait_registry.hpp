@@ -1,5 +1,5 @@
 #pragma once
-// The room of all waiters of one database handle: one thread asks the database for all of them.
+// The registry of all waiters of one database handle: one thread asks the database for all of them.
 //
 // | a waiter is | by                 | becomes                                                   |
 // |-------------|--------------------|-----------------------------------------------------------|
@@ -10,10 +10,10 @@
 //
 // The sources of news: a release in this process, at once (announce); a bell, after one look: the
 // room's own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also
-// serves keys whose holders died. One look is one statement for all waiters of the room, so the
+// serves keys whose holders died. One look is one statement for all waiters of the registry, so the
 // cost of a hand-over does not grow with their number.
 //
-// If the database has no bell that names a waiter, the room looks often until its own bell has
+// If the database has no bell that names a waiter, the registry looks often until its own bell has
 // told of a turn, and again once a look finds a turn of which the bell did not tell: the releasing
 // program may be on another machine.
 // The thread and its connection exist only while somebody waits, and a little longer.
@@ -34,8 +34,8 @@
 
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
+#include "database/contended_keys.hpp"
 #include "database/doorbell.hpp"
-#include "database/sought_keys.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "locks/waiter_store.hpp"
@@ -46,7 +46,7 @@ namespace leasehold {
 // The event of a key that was handed to a new owner; it refers to the key.
 event handed_over(const key& what, const successor& to, event_reason why) noexcept;
 
-class waiting_room {
+class wait_registry {
 public:
     // The news of a waiter.
     struct news {
@@ -58,17 +58,17 @@ public:
 
     class waiter;
 
-    explicit waiting_room(database::implementation& of);
-    ~waiting_room();
-    waiting_room(const waiting_room&) = delete;
-    waiting_room& operator=(const waiting_room&) = delete;
+    explicit wait_registry(database::implementation& of);
+    ~wait_registry();
+    wait_registry(const wait_registry&) = delete;
+    wait_registry& operator=(const wait_registry&) = delete;
 
     // The address for the rows of this room's waiters, at which others ring for them. Before
     // expect().
     std::string address();
 
     // Comes before the request to queue is sent. `on_news`, if there is one, is called whenever
-    // there is news, with the room locked: it must not wait, nor call the room.
+    // there is news, with the registry locked: it must not wait, nor call the registry.
     std::shared_ptr<waiter> expect(
         const key& name, const owner_id& owner, polling looks, std::function<void()> on_news = {}
     );
@@ -100,7 +100,7 @@ public:
         connection& on, store& stores, const successor& next, local_clock::time_point sent
     ) noexcept;
 
-    sought_keys& sought() noexcept { return sought_; }
+    contended_keys& contended() noexcept { return contended_; }
 
     // For tests: from here on nobody is told and no bell is rung or listened to; only looks are
     // left.
@@ -122,7 +122,7 @@ public:
 
 private:
     using waiters = std::vector<std::shared_ptr<waiter>>;
-    struct seat {
+    struct entry {
         waiter_id who;
         const polling looks;
         const std::function<void()> on_news{};
@@ -139,10 +139,10 @@ private:
         }
     };
 
-    seat& seat_of(waiter& which) LEASEHOLD_REQUIRES(mutex_);
+    entry& entry_of(waiter& which) LEASEHOLD_REQUIRES(mutex_);
     void tend(std::stop_token stop);
     void attend(std::stop_token stop);
-    bool wait_for_guests(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
+    bool wait_for_waiters(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     waiters waiters_due(std::stop_token stop);
     local_clock::time_point next_wake() const LEASEHOLD_REQUIRES(mutex_);
     void wait_for_bells(local_clock::time_point until, waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
@@ -163,7 +163,7 @@ private:
     bool listens(connection& on);
 
     database::implementation& of_;
-    sought_keys sought_;
+    contended_keys contended_;
     std::atomic<bool> hints_are_suppressed_ = false;
     std::atomic<bool> direct_bells_are_suppressed_ = false;
     std::atomic<bool> bells_of_database_are_suppressed_ = false;
@@ -182,8 +182,8 @@ private:
     // While the thread sleeps: the time until which it does, unless somebody wakes it.
     std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
     std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
-    // The number of turns in a row that the room's own bell must tell of before the room stops
-    // listening to the database's bell.
+    // The number of turns in a row that the registry's own bell must tell of before the registry
+    // stops listening to the database's bell.
     static constexpr int turns_to_trust = 4;
     int turns_told_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
@@ -194,18 +194,18 @@ private:
     std::jthread thread_ LEASEHOLD_GUARDED_BY(mutex_);  // last: it uses all of the above
 };
 
-class waiting_room::waiter {
+class wait_registry::waiter {
 public:
     waiter(waiter_id who, polling looks, std::function<void()> on_news)
-        : seat_{std::move(who), looks, std::move(on_news)} {}
+        : entry_{std::move(who), looks, std::move(on_news)} {}
 
 private:
-    friend seat& waiting_room::seat_of(waiter&);
-    seat seat_;  // nobody else's, since only the room's mutex guards it
+    friend entry& wait_registry::entry_of(waiter&);
+    entry entry_;  // nobody else's, since only the registry's mutex guards it
 };
 
-inline waiting_room::seat& waiting_room::seat_of(waiter& which) {
-    return which.seat_;
+inline wait_registry::entry& wait_registry::entry_of(waiter& which) {
+    return which.entry_;
 }
 
 }  // namespace leasehold

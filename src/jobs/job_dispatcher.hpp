@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "core/thread_mutex.hpp"
-#include "jobs/crew.hpp"
-#include "jobs/ear.hpp"
 #include "jobs/fire.hpp"
+#include "jobs/job_executor.hpp"
+#include "jobs/job_listener.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/needs.hpp"
 #include "leasehold/clock.hpp"
@@ -35,9 +35,9 @@ namespace leasehold {
 
 job_retention job_retention_of(const queue_limits& limits);
 
-class courier final : public job_desk {
+class job_dispatcher final : public job_desk {
 public:
-    courier(
+    job_dispatcher(
         std::shared_ptr<session::implementation> within,
         const worker_settings& settings LEASEHOLD_LIFETIMEBOUND
     );
@@ -72,8 +72,8 @@ public:
     // Makes the queues promising that were rung for since the last call. True: there were some.
     bool heed_rings();
     bool was_rung() const;
-    void announce(ear& whose);
-    void withdraw(ear& whose);
+    void announce(job_listener& whose);
+    void withdraw(job_listener& whose);
 
     // Reads all queues at once, makes due jobs available, and does the upkeep that other workers
     // left undone, if it is our turn. Returns when to look next, at the latest.

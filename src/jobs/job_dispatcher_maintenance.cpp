@@ -4,8 +4,8 @@
 
 #include "core/jitter.hpp"
 #include "database/database.hpp"
-#include "jobs/courier.hpp"
 #include "jobs/job_bell_store.hpp"
+#include "jobs/job_dispatcher.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "leasehold/error.hpp"
 
@@ -40,7 +40,9 @@ job_retention job_retention_of(const queue_limits& limits) {
 }
 
 // Does the upkeep of the queue if no worker has done it for a while.
-void courier::take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen) {
+void job_dispatcher::take_turn(
+    connection& on, store& stores, queue_state& queue, const queue_look& seen
+) {
     const auto now = local_clock::now();
     if (now < queue.next_turn) return;
     queue.next_turn = now + jittered(turn_every);
@@ -66,7 +68,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
 
 // A foreign key or a trigger of the user's may keep a row. This removes the rows behind it, and
 // tries the row again in an hour.
-void courier::prune(connection& on, store& stores) {
+void job_dispatcher::prune(connection& on, store& stores) {
     constexpr std::chrono::hours again_after{1};
     constexpr std::chrono::milliseconds time_max{500};
     const auto begin = local_clock::now();
@@ -90,7 +92,7 @@ void courier::prune(connection& on, store& stores) {
     }
 }
 
-fire_result courier::fires(connection& on, store& stores, queue_state& queue) {
+fire_result job_dispatcher::fires(connection& on, store& stores, queue_state& queue) {
     const auto complain = [&](const std::string& name, const std::string& why) {
         if (!complained_of_.insert(name).second) return;
         warn("schedule '" + name + "' does not fire here: " + why);
@@ -102,7 +104,7 @@ fire_result courier::fires(connection& on, store& stores, queue_state& queue) {
 
 // The look tells only of the schedule that is due first. If that one did not fire, this asks for
 // the next fire time of the other schedules.
-local_clock::time_point courier::next_fire(
+local_clock::time_point job_dispatcher::next_fire(
     connection& on, store& stores, const queue_state& queue, const fire_result& done
 ) {
     const auto now = local_clock::now();
@@ -118,7 +120,7 @@ local_clock::time_point courier::next_fire(
 }
 
 // Returns when to look at the queue next, at the latest.
-local_clock::time_point courier::look_at(
+local_clock::time_point job_dispatcher::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
     auto next = local_clock::now() + look_max;

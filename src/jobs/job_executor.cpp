@@ -1,4 +1,4 @@
-#include "jobs/crew.hpp"
+#include "jobs/job_executor.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -191,16 +191,16 @@ attempt_end job::implementation::run(const job_handler& with) {
 
 // ---------------------------------------------------------------------------------- all of them
 
-crew::crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told)
+job_executor::job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told)
     : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)), told_(std::move(told)) {}
 
-void crew::start(int threads) {
+void job_executor::start(int threads) {
     for (int number = 0; number < threads; ++number) {
         threads_.emplace_back([self = shared_from_this()] { self->work(); });
     }
 }
 
-void crew::end() noexcept {
+void job_executor::end() noexcept {
     bool all_end = false;
     {
         const thread_guard guard{mutex_};
@@ -209,7 +209,7 @@ void crew::end() noexcept {
     }
     has_work_.notify_all();
     for (std::thread& each : threads_) {
-        // An abandoned handler keeps its thread, and the thread keeps this crew.
+        // An abandoned handler keeps its thread, and the thread keeps this executor.
         if (all_end) {
             each.join();
         } else {
@@ -219,12 +219,12 @@ void crew::end() noexcept {
     threads_.clear();
 }
 
-const job_handler& crew::handler_of(const std::string& kind) const {
+const job_handler& job_executor::handler_of(const std::string& kind) const {
     const auto found = by_kind_.find(kind);
     return found == by_kind_.end() ? for_all_ : found->second;
 }
 
-void crew::work() {
+void job_executor::work() {
     thread_guard guard{mutex_};
     while (true) {
         has_work_.wait(guard.native(), [&]() LEASEHOLD_REQUIRES(mutex_) {
@@ -253,7 +253,7 @@ void crew::work() {
     }
 }
 
-void crew::tell_start(const job::implementation& of) const noexcept {
+void job_executor::tell_start(const job::implementation& of) const noexcept {
     if (!told_) return;
     const claimed_job& what = of.what();
     event made = event_of(event_kind::job_started, of.queue(), what.kind, what.attempts);
@@ -261,17 +261,17 @@ void crew::tell_start(const job::implementation& of) const noexcept {
     told_->on_event(made);
 }
 
-void crew::note_end(ended_job end) {
+void job_executor::note_end(ended_job end) {
     if (ended_.empty()) oldest_end_ = local_clock::now();
     ended_.push_back(std::move(end));
 }
 
-void crew::rest(std::chrono::milliseconds how_long) {
+void job_executor::rest(std::chrono::milliseconds how_long) {
     rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
     for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, returned()));
 }
 
-void crew::give(const std::vector<task>& jobs) {
+void job_executor::give(const std::vector<task>& jobs) {
     {
         const thread_guard guard{mutex_};
         waiting_.insert(waiting_.end(), jobs.begin(), jobs.end());
@@ -280,7 +280,7 @@ void crew::give(const std::vector<task>& jobs) {
     has_work_.notify_all();
 }
 
-std::vector<ended_job> crew::take_back() {
+std::vector<ended_job> job_executor::take_back() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
     for (const task& each : waiting_) ends.push_back(end_of(*each, returned()));
@@ -288,7 +288,7 @@ std::vector<ended_job> crew::take_back() {
     return ends;
 }
 
-std::vector<ended_job> crew::take_ends(std::size_t most) {
+std::vector<ended_job> job_executor::take_ends(std::size_t most) {
     const thread_guard guard{mutex_};
     const auto count = static_cast<std::ptrdiff_t>(std::min(most, ended_.size()));
     const auto first = std::make_move_iterator(ended_.begin());
@@ -298,21 +298,21 @@ std::vector<ended_job> crew::take_ends(std::size_t most) {
     return ends;
 }
 
-void crew::put_back(std::vector<ended_job> ends, bool as_last) {
+void job_executor::put_back(std::vector<ended_job> ends, bool as_last) {
     const thread_guard guard{mutex_};
     ended_.insert(as_last ? ended_.end() : ended_.begin(), ends.begin(), ends.end());
 }
 
-crew::tally crew::count() const {
+job_executor::tally job_executor::count() const {
     const thread_guard guard{mutex_};
     return counted();
 }
 
-crew::tally crew::counted() const {
+job_executor::tally job_executor::counted() const {
     return {waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
 }
 
-bool crew::knows(job_id id, fencing_token token) const {
+bool job_executor::knows(job_id id, fencing_token token) const {
     const thread_guard guard{mutex_};
     const auto is_it = [&](const task& each) {
         return each->what().id == id && each->what().token == token;
@@ -323,7 +323,7 @@ bool crew::knows(job_id id, fencing_token token) const {
            });
 }
 
-std::vector<job_claim> crew::running_since(local_clock::time_point before) const {
+std::vector<job_claim> job_executor::running_since(local_clock::time_point before) const {
     const thread_guard guard{mutex_};
     std::vector<job_claim> claims;
     for (const auto& [claim, each] : running_) {
@@ -333,7 +333,7 @@ std::vector<job_claim> crew::running_since(local_clock::time_point before) const
     return claims;
 }
 
-void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
+void job_executor::ask_to_stop(const job_claim& which, job_stop_reason why) {
     task asked;
     {
         const thread_guard guard{mutex_};
@@ -345,7 +345,7 @@ void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
     if (!asked->is_completed_in_transaction()) asked->ask_to_stop(why);
 }
 
-void crew::ask_all_to_stop(job_stop_reason why) {
+void job_executor::ask_all_to_stop(job_stop_reason why) {
     std::vector<task> all;
     {
         const thread_guard guard{mutex_};
@@ -354,7 +354,7 @@ void crew::ask_all_to_stop(job_stop_reason why) {
     for (const task& each : all) each->ask_to_stop(why);
 }
 
-std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point now) {
+std::optional<local_clock::time_point> job_executor::heed_limits(local_clock::time_point now) {
     std::vector<task> late;
     std::optional<local_clock::time_point> next;
     {
@@ -373,7 +373,7 @@ std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point
     return next;
 }
 
-std::vector<ended_job> crew::abandon() {
+std::vector<ended_job> job_executor::abandon() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
     for (const auto& [claim, each] : running_) {
@@ -383,7 +383,7 @@ std::vector<ended_job> crew::abandon() {
     return ends;
 }
 
-void crew::wait(
+void job_executor::wait(
     local_clock::time_point until,
     const std::function<bool(const tally&)>& holds,
     const std::stop_token& stop,
@@ -397,7 +397,7 @@ void crew::wait(
     is_woken_ = false;
 }
 
-void crew::wake() {
+void job_executor::wake() {
     {
         const thread_guard guard{mutex_};
         is_woken_ = true;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "database/database.hpp"
-#include "jobs/courier.hpp"
+#include "jobs/job_dispatcher.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -13,7 +13,7 @@ namespace leasehold {
 // run again, now or later; and the next look may be an hour away. If this worker takes all
 // available jobs, it rings for no other; it does ring for a job due later, when it may be busy. No
 // failure here may lose the jobs that were claimed before.
-void courier::free_behind(
+void job_dispatcher::free_behind(
     const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
 ) {
     std::set<std::string> freed, rung;
@@ -41,7 +41,7 @@ void courier::free_behind(
 }
 
 // A ring is a hint, so its failure is ignored: other workers look by themselves.
-void courier::ring(const std::string& queue) {
+void job_dispatcher::ring(const std::string& queue) {
     try {
         use([&](connection& on, store& stores) {
             session_->database().job_bells().ring(on, stores, queue);
@@ -53,7 +53,7 @@ void courier::ring(const std::string& queue) {
 
 // This worker has claimed all jobs of its kinds. The jobs it made available may be of another kind,
 // whose workers are idle.
-void courier::leave_to_others(queue_state& queue) {
+void job_dispatcher::leave_to_others(queue_state& queue) {
     if (!std::exchange(queue.may_have_freed, false) || kinds_.empty()) return;
     try {
         use([&](connection& on, store& stores) {
@@ -68,7 +68,7 @@ void courier::leave_to_others(queue_state& queue) {
 
 // Notes ended jobs for which others may wait. The next look tells whether any do. A turn finds the
 // ends that do not fit into the list.
-void courier::remember(const std::vector<ended_job>& ends) {
+void job_dispatcher::remember(const std::vector<ended_job>& ends) {
     constexpr std::size_t most = 10'000;
     for (const ended_job& each : ends) {
         if (some_are_needed_ || unsettled_.size() < most) unsettled_.push_back(each.end.id);
@@ -77,7 +77,7 @@ void courier::remember(const std::vector<ended_job>& ends) {
 
 // Lets jobs that waited for these go on at once, some thousand at a time, so that freed jobs are
 // claimed in between. A failure here loses no claimed jobs: a turn frees the remaining ones.
-void courier::settle() {
+void job_dispatcher::settle() {
     if (unsettled_.empty()) return;
     try {
         use([&](connection& on, store& stores) {
@@ -91,7 +91,9 @@ void courier::settle() {
 }
 
 // Does some hundred rows of the pass. Returns how many jobs go on; idle workers are told of them.
-std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass) {
+std::int64_t job_dispatcher::go_on_with(
+    connection& on, store& stores, queue_state& queue, sweep& pass
+) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
         const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
@@ -109,7 +111,7 @@ std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& que
 
 // Lets jobs go on whose needs have all ended; true if there were some. A worker calls this before
 // it concludes that no job is left.
-bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
+bool job_dispatcher::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
     sweep pass{!some_wait, !some_wait};
     while (!pass.is_through()) {
         if (go_on_with(on, stores, queue, pass) > 0) return true;
@@ -121,7 +123,7 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
 // other if both commit at once, or if the first one commits late. The ring for the new job comes
 // after both commits: a pass that begins then finds that job. Passes take a twentieth of the time
 // at most. Returns when to go on.
-std::optional<local_clock::time_point> courier::sweep_some(
+std::optional<local_clock::time_point> job_dispatcher::sweep_some(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
     constexpr std::chrono::milliseconds pause_min{500};
@@ -147,12 +149,12 @@ std::optional<local_clock::time_point> courier::sweep_some(
     return queue.next_sweep;
 }
 
-bool courier::may_have_left_waiting() const noexcept {
+bool job_dispatcher::may_have_left_waiting() const noexcept {
     return some_are_needed_ || std::ranges::any_of(queues_, &queue_state::has_keys);
 }
 
 // Tells this worker and idle ones that jobs of the queue are blocked no more.
-void courier::goes_on(connection& on, store& stores, const std::string& name) {
+void job_dispatcher::goes_on(connection& on, store& stores, const std::string& name) {
     session_->database().job_bells().ring(on, stores, name);
     for (queue_state& each : queues_) {
         if (each.name == name) each.expect_jobs();

@@ -4,12 +4,12 @@
 //
 // | seen                                       | the key is |
 // |--------------------------------------------|------------|
-// | a call of this process has queued          | sought     |
-// | a release found somebody waiting           | sought     |
+// | a call of this process has queued          | contended     |
+// | a release found somebody waiting           | contended     |
 // | a hand-over found nobody                   | forgotten  |
 // | a call that queued was served at once      | forgotten  |
 //
-// A release of a sought key asks for the hand-over first, which is right whether or not somebody
+// A release of a contended key asks for the hand-over first, which is right whether or not somebody
 // waits; a call that may wait for one queues first, and is served at once if the key is free. So a
 // wrong guess costs one statement, and corrects itself.
 //
@@ -27,7 +27,7 @@
 
 namespace leasehold {
 
-class sought_keys {
+class contended_keys {
 public:
     bool has(const key& name) const noexcept {
         const guess made = guess_;
