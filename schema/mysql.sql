@@ -395,4 +395,7 @@ VALUES (
 ), (
     17, 'job_kinds_from_7', '7c5907c204e48214191d9d127b6d49396895c10a8dfa85b253f332b31cc063d9',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -495,4 +495,6 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) VALUES
     (16, 'numbers_by_hand_from_7',
      'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5', true),
     (17, 'job_kinds_from_7',
-     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', true);
+     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', true),
+    (18, 'job_texts_from_7',
+     '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd', true);

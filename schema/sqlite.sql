@@ -256,11 +256,12 @@ WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32
      OR typeof(NEW.state) <> 'integer'
      OR typeof(NEW.attempts) <> 'integer' OR typeof(NEW.rescues) <> 'integer'
      OR typeof(NEW.token) <> 'integer' OR typeof(NEW.is_cancel_requested) <> 'integer'
+     OR typeof(NEW.queue) <> 'text' OR typeof(NEW.kind) <> 'text'
      OR NEW.id > 4611686018427387904 -- behind which there would be no number left for others
-BEGIN SELECT RAISE(ABORT, 'numbers of a job are whole; due_at: microseconds since 1970'); END;
+BEGIN SELECT RAISE(ABORT, 'whole numbers; queue, kind: text; due_at: microseconds since 1970'); END;
 CREATE TRIGGER leasehold_job_values_changed
 BEFORE UPDATE OF priority, due_at, enqueued_at, attempts_max, rescues_max, retry_delay,
-                 retry_delay_max, time_limit ON leasehold_job
+                 retry_delay_max, time_limit, queue, kind, id ON leasehold_job
 WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
      OR typeof(NEW.due_at) NOT IN ('integer', 'null')
      OR typeof(NEW.attempts_max) NOT IN ('integer', 'null')
@@ -270,7 +271,9 @@ WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32
      OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
      OR typeof(NEW.enqueued_at) <> 'integer'
      OR NEW.enqueued_at NOT BETWEEN 0 AND 253402300799999999
-BEGIN SELECT RAISE(ABORT, 'numbers of a job are whole; due_at: microseconds since 1970'); END;
+     OR typeof(NEW.queue) <> 'text' OR typeof(NEW.kind) <> 'text'
+     OR NEW.id > 4611686018427387904
+BEGIN SELECT RAISE(ABORT, 'whole numbers; queue, kind: text; due_at: microseconds since 1970'); END;
 
 -- One row per job that has ended, until its time is over. Never changed.
 CREATE TABLE leasehold_job_history (
@@ -458,4 +461,6 @@ VALUES
     (16, 'numbers_by_hand_from_7',
      '717c7951ad78ce736201f4aba71255cdd6f025da3eb04d713835bc8ac5396377', 1),
     (17, 'job_kinds_from_7',
-     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', 1);
+     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', 1),
+    (18, 'job_texts_from_7',
+     'd891ddb49949e7f1c0f24264b7a2ae475d0121ef0492ad4a365cbbbc6e0ecaea', 1);

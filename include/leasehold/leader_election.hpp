@@ -132,8 +132,8 @@ public:
 
     // Asks once. Refused: somebody else leads.
     campaign_result try_campaign();
-    // Waits until elected; refused only when `cancel` was requested: if that was before the call, at
-    // once, without a question to the database. Throws session_lost when the session is lost:
+    // Waits until elected; refused only when `cancel` was requested: if that was before the call,
+    // at once, without a question to the database. Throws session_lost when the session is lost:
     // campaign again with a new one.
     campaign_result campaign(std::stop_token cancel = {});
     // Waits for `patience` at most.

@@ -16,8 +16,8 @@
 // `std::move(*got)` is the lease where it is, for a call that leaves the lease as it was if the call
 // refuses: detach(std::move(*got)). `*std::move(got)` takes the lease out first.
 //
-// Promises: no expression looks at an outcome and lets it go. `if (closing.try_acquire())` would give
-// the key back before its block begins, and so would every other question to a temporary.
+// Promises: no expression looks at an outcome and lets it go. `if (closing.try_acquire())` would
+// give the key back before its block begins, and so would every other question to a temporary.
 // Does not promise: that a lease which was found in an outcome is still held; see lease.hpp.
 //
 // Errors: errc::busy, by * and -> of an outcome without a lease: the message names the key, and the

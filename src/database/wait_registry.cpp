@@ -172,8 +172,8 @@ void wait_registry::attend(std::stop_token stop) {
     }
 }
 
-// Waits until the registry has a waiter. Closes the connection, which listens to a bell meanwhile, if
-// nobody comes for a while. False when it is time to stop.
+// Waits until the registry has a waiter. Closes the connection, which listens to a bell meanwhile,
+// if nobody comes for a while. False when it is time to stop.
 bool wait_registry::wait_for_waiters(const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto somebody_waits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };

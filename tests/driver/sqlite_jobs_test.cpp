@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "database/database.hpp"
+#include "jobs/job_store.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/calm.hpp"
@@ -99,6 +101,23 @@ TEST_F(sqlite_jobs_test, a_writer_that_stays_makes_workers_wait_and_nothing_is_l
     EXPECT_GT(holds, 1);
     EXPECT_EQ(report.completed, jobs);
     EXPECT_EQ(done, jobs);
+}
+
+// As a worker asks that lost the answer to its claim.
+TEST_F(sqlite_jobs_test, a_running_row_that_cannot_be_read_keeps_no_other_claim_from_being_found) {
+    queue_.enqueue_many(std::vector<new_job>(3));
+    session mine{db_, calm("worker")};
+    db_.inner()->use([&](connection& on, store& stores) {
+        job_store& jobs = *stores.jobs;
+        const auto claimed = jobs.claim(on, {"q", {}, 3, mine.id(), "node"}).jobs;
+        ASSERT_EQ(claimed.size(), 3U);
+        const handle by_hand = stranger();
+        run(by_hand, "UPDATE leasehold_job SET attempts = 'many' WHERE id = 1");
+        run(by_hand, "UPDATE leasehold_job SET token = x'00' WHERE id = 2");
+        const auto found = jobs.find_claims(on, "q", mine.id());
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_EQ(found[0].id, 3);
+    });
 }
 
 }  // namespace

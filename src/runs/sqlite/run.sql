@@ -2,10 +2,14 @@
 -- are of the wall clock. The test whether a run is still held uses the clock since boot, as all
 -- other statements do.
 
--- Describes record r. See run_store.cpp.
+-- Describes record r: see sql_run_store.cpp. The casts are for values that are no numbers, which
+-- somebody has written by hand: such a record hides no other one.
 -- word: run
-r.name, r.tick, r.token, r.owner, r.node_info, {wall} - r.started_at, r.finished_at - r.started_at,
-r.opens_at - {wall}, r.state, r.exit_status, r.message, r.schedule,
+r.name, CAST(r.tick AS INTEGER), CAST(r.token AS INTEGER),
+CASE WHEN length(CAST(r.owner AS BLOB)) = 16 THEN r.owner ELSE zeroblob(16) END, r.node_info,
+CAST({wall} - r.started_at AS INTEGER), CAST(r.finished_at - r.started_at AS INTEGER),
+CAST(r.opens_at - {wall} AS INTEGER), CAST(r.state AS INTEGER), CAST(r.exit_status AS INTEGER),
+r.message, r.schedule,
 EXISTS (SELECT 1 FROM {prefix}lock l
          WHERE l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token AND {live_hold})
     AND {of_this_boot}

@@ -1,0 +1,1 @@
+-- Takes back 0018: nothing.

@@ -1,0 +1,1 @@
+-- The types of the columns make texts here of what the file for SQLite refuses. Nothing is changed.
