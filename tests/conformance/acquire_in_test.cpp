@@ -1,4 +1,4 @@
-// mutex.try_acquire_in(tx). By each client library: tests/claim/acquire_in_test.cpp.
+// mutex.try_acquire_in(tx); tests/claim/acquire_in_test.cpp tests it with each client library.
 #include "conformance/suite.hpp"
 #include "leasehold/reaper.hpp"
 #include "support/granted.hpp"

@@ -60,10 +60,11 @@ struct backend {
     std::function<std::vector<std::string>(const std::string& prefix)> names_with_prefix;
     std::vector<forbidden_place> forbidden_places;
 
-    // Two write transactions can be open at once: everywhere but on SQLite.
+    // Two write transactions can be open at once. This is false only on SQLite.
     bool has_concurrent_writers = true;
 
-    // A commit, or a notification, can wake a waiter in another process; elsewhere it looks.
+    // A commit, or a notification, can wake a waiter in another process. Where this is false, such
+    // a waiter asks the database at intervals.
     bool has_bells = false;
 
     // Changes one row as if the database's clock had gone on by so much. Live heartbeats of a

@@ -1,4 +1,4 @@
-// leasehold::barrier: a participant that waits counts, one that died does not.
+// leasehold::barrier counts a participant that waits, and does not count one that died.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

@@ -27,7 +27,7 @@ public:
         std::optional<seconds> term_left;
     };
 
-    // The broken promise; empty: none.
+    // Returns the broken promise, or an empty text if there is none.
     std::string note(const history_event& event);
     // Time went on for one session, or for the fixed term of a key.
     void age_session(int session, seconds by) { sessions_[session].left -= by; }

@@ -14,7 +14,7 @@ public:
     history_ledger& ledger() noexcept { return ledger_; }
     const std::string& last_answer() const noexcept { return answer_; }
 
-    // The difference, or the broken promise; empty: nothing.
+    // Returns the difference or the broken promise, or an empty text if there is neither.
     std::string carry_out(const history_step& step) {
         answer_ = tried_side_.carry_out(step);
         const std::string expected = model_side_.carry_out(step);
