@@ -1,4 +1,7 @@
 // `leasehold work --queue Q -- CMD…`: a worker in any language.
+#include <poll.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -173,6 +176,12 @@ void leave_to_others(workshop& in, job& mine, const std::string& why) {
     mine.release_and_rest(length);
 }
 
+// A pipe whose reader has gone. Each CMD has it, too, and fails when it writes there.
+bool nobody_reads_output() {
+    pollfd output{STDOUT_FILENO, 0, 0};
+    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 // Ends the job by CMD's end.
 void conclude(workshop& in, job& mine, const job_ending& ended) {
     if (!mine.stop().stop_requested() && in.told.has_ended(ended.status)) {
@@ -181,6 +190,16 @@ void conclude(workshop& in, job& mine, const job_ending& ended) {
             " was ended by the signal that told this worker to stop: it is given back\n"
         );
         mine.release();
+        return;
+    }
+    if (ended.status != exit_status::done && nobody_reads_output()) {
+        in.commands.tell(
+            title_of(mine) +
+            " failed, and nobody reads standard output any more: it is given back, and this worker"
+            " ends\n"
+        );
+        mine.release();
+        in.trouble.end_with(exit_status::by_signal + SIGPIPE);
         return;
     }
     // `env` itself was found, and reports by this that it has not found the interpreter.
