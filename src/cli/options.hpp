@@ -41,6 +41,9 @@ std::optional<std::string> from_environment(const char* name);
 // `what`.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
 
+// The check of --tz: says what is wrong with an empty value, which would be UTC without a word.
+std::string complaint_of_zone(const std::string& zone);
+
 // Such a duration, or nullopt for "forever".
 std::optional<std::chrono::milliseconds> parse_patience(
     std::string_view text, const std::string& what

@@ -29,6 +29,20 @@ void cut_front(std::string& text, std::size_t bytes_max) {
     text.erase(0, first);
 }
 
+std::string without_overwritten(std::string_view text) {
+    std::string shown;
+    while (!text.empty()) {
+        const auto end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        while (line.ends_with('\r')) line.remove_suffix(1);
+        line.remove_prefix(line.rfind('\r') + 1);  // of none: 0
+        shown += line;
+        if (end < text.size()) shown += '\n';
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return shown;
+}
+
 // The copying process. It is forked from one with threads: async-signal-safe calls only.
 class error_tee::copier {
 public:
@@ -158,7 +172,7 @@ std::string error_tee::take_end() {
     cut_front(end, kept_max);
     // It closes its end when all is written, so that nothing of ours comes before.
     if (!end.empty()) wait_for({asks_.number()}, patience);
-    return end;
+    return without_overwritten(end);
 }
 
 }  // namespace leasehold::cli

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "cli/run/events.hpp"
 
@@ -15,6 +16,10 @@ namespace leasehold::cli {
 
 // Cuts `text` to its end, and leaves nothing of a character that begins before that.
 void cut_front(std::string& text, std::size_t bytes_max);
+
+// Each line as a terminal shows it in the end, as of a progress bar: without the part that a
+// carriage return within the line has begun to write over.
+std::string without_overwritten(std::string_view text);
 
 class error_tee {
 public:

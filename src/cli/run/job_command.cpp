@@ -98,7 +98,7 @@ public:
         }
         const bool was_stopped = kill_at_ || guard_.has_told();
         if (!was_stopped) guard_.dismiss();
-        return {*status_, std::move(tail_)};
+        return {*status_, without_overwritten(tail_)};
     }
 
 private:

@@ -430,9 +430,7 @@ void add_options(CLI::App& parser, once_options& chosen) {
     add("--per", chosen.per, "One tick per D: 1s to 366d", "D");
     add("--cron", chosen.cron, "One tick per fire time of EXPR", "EXPR");
     add("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
-    parser.get_option("--tz")->check([](const std::string& zone) {
-        return zone.empty() ? std::string("it is empty: name a zone, like Europe/Berlin") : "";
-    });
+    parser.get_option("--tz")->check(complaint_of_zone);
     add("--at-least", chosen.at_least, "No other start so soon after one: default 0", "D");
     add("--at-most",
         chosen.at_most,

@@ -179,6 +179,7 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
     text("--per", chosen.per, "A fire time per D: 1s to 366d", "D");
     text("--cron", chosen.cron, "The fire times of EXPR", "EXPR");
     text("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
+    parser.get_option("--tz")->check(complaint_of_zone);
     text("--misfire", chosen.misfire, "Of what was missed: once (default), skip, catch-up", "M");
     parser.add_option("--catch-up", chosen.what.catch_up_max, "With catch-up: the latest N; 10")
         ->option_text("N");
