@@ -9,6 +9,7 @@
 //
 // Threads: an immutable value.
 #include <compare>
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ public:
     static constexpr std::size_t bytes_max = 255;
 
     key(std::string_view name);
-    key(const char* name) : key(std::string_view{name}) {}
+    // A null pointer is an empty name, which is refused.
+    key(const char* name) : key(name ? std::string_view{name} : std::string_view{}) {}
+    key(std::nullptr_t) = delete;
     key(const std::string& name) : key(std::string_view{name}) {}
 
     const std::string& name() const noexcept { return name_; }

@@ -12,12 +12,16 @@
 // Promises: those of leasehold::mutex. unlock() never throws; its errors go to the observer.
 // Errors: lock() throws what leasehold::mutex throws.
 //
-// Threads: one object is one agent: at most one lock at a time; unlock from any thread.
+// As with the standard's types each lock needs its unlock: of a recursive mutex, and of a shared
+// one, one object has several holds at a time, and each unlock gives the newest one back.
+//
+// Threads: safe; unlock from any thread.
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <utility>
+#include <vector>
 
 #include "leasehold/clock.hpp"
 #include "leasehold/export.hpp"
@@ -45,12 +49,12 @@ public:
         return try_lock_for(patience_until(deadline));
     }
 
-    // False when nothing is locked, or the lease is lost.
+    // False when nothing is locked, or the lease of a lock is lost.
     bool held_locally() const;
-    // The stop token of the current lock; one that never fires if nothing is locked.
+    // The stop token of the newest lock; one that never fires if nothing is locked.
     std::stop_token lost() const;
-    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
-    // An unlock() meanwhile releases at once, and the lease is lost for `use`.
+    // Runs `use` with the newest lease: for verify_in and the token. Throws lease_lost if none is
+    // locked. An unlock() meanwhile releases at once, and the lease is lost for `use`.
     template <class Use>
     auto with_lease(Use&& use) {
         const auto held = locked();
@@ -69,7 +73,7 @@ private:
     std::shared_ptr<lease> locked() const;
 
     mutable std::mutex held_mutex_;
-    std::shared_ptr<lease> held_;
+    std::vector<std::shared_ptr<lease>> held_;
 };
 
 extern template class lockable<mutex>;

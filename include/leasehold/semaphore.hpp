@@ -39,10 +39,12 @@
 // Errors: invalid_argument as above, for a bad key or setting, and if the key is in use as
 // another kind; otherwise the database's errors.
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
@@ -83,6 +85,12 @@ public:
     // for `patience` at most.
     acquisition try_acquire(std::int64_t wanted = 1);
     acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
+    acquisition acquire(std::stop_token cancel) { return acquire(1, std::move(cancel)); }
+    // Permits are whole: 2.9 of them would be 2.
+    template <std::floating_point Number>
+    acquisition try_acquire(Number wanted) = delete;
+    template <std::floating_point Number>
+    acquisition acquire(Number wanted, std::stop_token cancel = {}) = delete;
     acquisition acquire_for(
         wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );

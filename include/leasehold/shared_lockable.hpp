@@ -6,10 +6,11 @@
 //   std::shared_lock reading{prices, 5s};  // SharedLockable and SharedTimedLockable
 //   if (reading && prices.held_locally()) print(load_prices());
 //
-// | this object … | lock, try_lock | lock_shared, try_… | unlock        | unlock_shared |
-// |---------------|----------------|--------------------|---------------|---------------|
-// | has nothing   | exclusive      | shared             | no effect     | no effect     |
-// | has one       | undefined      | undefined          | has nothing   | has nothing   |
+// | this object …  | lock, try_lock     | lock_shared, try_… | unlock      | unlock_shared |
+// |----------------|--------------------|--------------------|-------------|---------------|
+// | has nothing    | exclusive          | shared             | no effect   | no effect     |
+// | is exclusive   | waits for itself   | waits for itself   | has nothing | has nothing   |
+// | is shared, n   | waits for its n    | shared, n + 1      | n - 1       | n - 1         |
 //
 // A guard cannot report loss: owns_lock() only means "was granted once". Ask lost(), or use
 // leasehold::shared_mutex, whose leases say more, and can be upgraded.
@@ -18,8 +19,8 @@
 // errors go to the observer. Errors: lock() and lock_shared() throw what the mutex throws. Waiting
 // asks again at jittered intervals; there is no queue.
 //
-// Threads: one object is one agent: at most one hold at a time, shared or not; threads that read
-// beside each other have an object each. Unlock from any thread.
+// Threads: safe. Threads that read beside each other may share an object: each has a hold of its
+// own. Unlock from any thread.
 #include <chrono>
 #include <shared_mutex>
 #include <utility>

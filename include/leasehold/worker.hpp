@@ -30,9 +30,11 @@
 //
 // run() ends when its stop token asks: it claims no job from then on, and gives back those that
 // have not started. Running jobs have `drain_for` to end, then are asked to stop and have
-// `stop_within`, then are given back while they still run: their handlers' ends are refused from
-// then on, and their threads left alone. (The threads may use what the handler refers to for as
-// long as they run.) A second run() begins anew.
+// `stop_within`, then are given back while they still run, and their handlers' ends are refused
+// from then on. run() returns when all handlers have ended, so that they may refer to what stands
+// beside it. With `abandons_handlers` it returns at once, and leaves the threads of such handlers
+// alone: they may use what the handler refers to for as long as they run. A second run() begins
+// anew.
 //
 // One run() at a time works under a session. A job that could not be given back, since the database
 // did not answer, is given back by the next run() of the worker, or rescued when the session has
@@ -170,6 +172,7 @@ struct worker_settings {
     bool drains = false;
     std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h
     std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
+    bool abandons_handlers = false;                 // see above
 };
 
 // Jobs that were available when a worker that drains had nothing to do any more: of kinds that have
@@ -191,7 +194,7 @@ struct worker_report {
     std::int64_t lost = 0;     // ends that were refused, because the claim was gone
     std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
     std::int64_t rescued = 0;
-    std::int64_t abandoned = 0;     // handlers that still run
+    std::int64_t abandoned = 0;     // jobs that were given back while their handlers still ran
     std::vector<left_jobs> left{};  // set if it drains
 };
 

@@ -200,12 +200,12 @@ void job_executor::start(int threads) {
     }
 }
 
-void job_executor::end() noexcept {
-    bool all_end = false;
+void job_executor::end(bool waits) noexcept {
+    bool all_end = waits;
     {
         const thread_guard guard{mutex_};
         is_over_ = true;
-        all_end = running_.empty();
+        all_end = waits || running_.empty();
     }
     has_work_.notify_all();
     for (std::thread& each : threads_) {

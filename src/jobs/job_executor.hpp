@@ -124,9 +124,9 @@ public:
     // told of starts, may be null.
     job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     void start(int threads);
-    // Ends threads that are not running a handler now, and the other threads when their handler
-    // ends.
-    void end() noexcept;
+    // Ends the threads that run no handler now. The others end when their handlers do; `waits`:
+    // this waits for them.
+    void end(bool waits) noexcept;
 
     void give(const std::vector<task>& jobs);
     // The ends that give back to the database the jobs that have not started.

@@ -107,7 +107,7 @@ public:
     void say_goodbye();
     void end() noexcept {
         listener_.stop();
-        executor_->end();
+        executor_->end(!of_.settings_.abandons_handlers);
     }
 
 private:

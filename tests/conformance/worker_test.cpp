@@ -282,6 +282,7 @@ TEST_F(worker_suite, a_handler_that_does_not_stop_is_abandoned_and_its_job_given
     std::promise<void> started;
     auto by = settings(1);
     by.drain_for = by.stop_within = 0ms;
+    by.abandons_handlers = true;
     {
         shift working{second_, by, [&started, go_on, has_ended](leasehold::job&) {
                           started.set_value();
@@ -295,6 +296,31 @@ TEST_F(worker_suite, a_handler_that_does_not_stop_is_abandoned_and_its_job_given
     go_on->set_value();
     EXPECT_EQ(has_ended->get_future().wait_for(20s), std::future_status::ready);
     EXPECT_EQ(state_of(job.id), job_state::available) << "its end is not heard any more";
+}
+
+// The usual handler refers to what stands beside run().
+TEST_F(worker_suite, run_returns_when_all_handlers_have_ended) {
+    const auto job = queue_.enqueue({});
+    std::promise<void> started, go_on;
+    std::atomic<bool> has_ended = false, had_ended = false;
+    auto by = settings(1);
+    by.drain_for = by.stop_within = 0ms;
+    shift working{second_, by, [&](leasehold::job&) {
+                      started.set_value();
+                      go_on.get_future().wait();
+                      has_ended = true;
+                  }};
+    started.get_future().wait();
+    thread ending{[&] {
+        EXPECT_EQ(working.end().abandoned, 1);
+        had_ended = has_ended.load();
+    }};
+    EXPECT_TRUE(eventually([&] { return state_of(job.id) == job_state::available; }))
+        << "it is given back all the same";
+    go_on.set_value();
+    ending.join();
+    EXPECT_TRUE(had_ended);
+    EXPECT_EQ(state_of(job.id), job_state::available);
 }
 
 TEST_F(worker_suite, a_worker_whose_session_ends_tells_its_handlers_and_throws) {

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
@@ -204,6 +205,34 @@ TYPED_TEST(with_lease_test, waits_for_any_time) {
     guarded.unlock();
     ASSERT_TRUE(busy.try_lock_until(std::chrono::system_clock::time_point::max()));
     busy.unlock();
+}
+
+// As of the standard's types: each lock has its unlock.
+TEST_F(callback_test, a_recursive_lockable_is_locked_until_the_last_unlock) {
+    session mine{sound(), calm()};
+    lockable_mutex guarded{mine, "k", {.recursive = true}};
+    guarded.lock();
+    guarded.lock();
+    guarded.unlock();
+    EXPECT_TRUE(guarded.held_locally());
+    EXPECT_TRUE(model_.is_held(key{"k"}));
+    guarded.unlock();
+    EXPECT_FALSE(guarded.held_locally());
+    EXPECT_FALSE(model_.is_held(key{"k"}));
+    guarded.unlock();
+    EXPECT_FALSE(guarded.held_locally()) << "nothing is locked";
+}
+
+TEST_F(callback_test, readers_that_share_a_lockable_keep_writers_out_until_the_last_has_left) {
+    session mine{sound(), calm()}, other{sound(), calm("other")};
+    lockable_shared_mutex prices{mine, "k"}, theirs{other, "k"};
+    std::shared_lock first{prices}, second{prices};
+    second.unlock();
+    EXPECT_TRUE(prices.held_locally());
+    EXPECT_FALSE(theirs.try_lock()) << "the first still reads";
+    first.unlock();
+    EXPECT_TRUE(theirs.try_lock());
+    theirs.unlock();
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ TEST(key_test, lengths_from_1_to_255_bytes_are_taken) {
 
 TEST(key_test, an_empty_key_is_refused) {
     EXPECT_NE(refusal_of("").find("empty"), std::string::npos);
+    const char* const nothing = nullptr;
+    EXPECT_THROW(key{nothing}, error) << "a null pointer is no name";
 }
 
 TEST(key_test, a_key_of_256_bytes_is_refused_with_its_length) {

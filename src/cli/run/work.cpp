@@ -472,6 +472,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         settings.poll_every = parse_duration(chosen->poll, "--poll");
         settings.drain_for = parse_duration(chosen->drain_for, "--drain-for");
         settings.stop_within = parse_duration(chosen->stop_within, "--stop-within");
+        settings.abandons_handlers = true;  // what they refer to lives as long as they do
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
         program command = find_program(given.command);
