@@ -9,7 +9,7 @@ namespace {
 
 class acquire_in_suite : public suite {
 protected:
-    // The engine has one writer, the open transaction: others wait for that, whatever they want.
+    // On an engine with one writer at a time all others wait until the open transaction ends.
     static bool has_one_writer() { return !current().has_concurrent_writers; }
 
     bool is_held(const key& name) {
@@ -162,7 +162,7 @@ TEST_F(acquire_in_suite, one_transaction_can_acquire_several_keys) {
 TEST_F(acquire_in_suite, others_are_told_busy_at_once_while_the_transaction_is_open) {
     if (has_one_writer()) GTEST_SKIP() << "the engine has one writer at a time";
     database_settings impatient;
-    impatient.statement_timeout = 5000ms;  // one that waits soon fails
+    impatient.statement_timeout = 5000ms;  // a call that waits fails soon
     database third = current().open(impatient);
     session one{first_, calm("one")}, two{third, calm("two")};
     for (const bool was_there_before : {true, false}) {
@@ -183,7 +183,7 @@ TEST_F(acquire_in_suite, others_are_told_busy_at_once_while_the_transaction_is_o
     }
 }
 
-// One writer: waiting for it is not being refused, and nobody loses anything by it.
+// A caller that waits for the one writer of an engine is not refused, and loses nothing.
 TEST_F(acquire_in_suite, with_one_writer_others_wait_for_it_and_then_say_that_they_did) {
     if (!has_one_writer()) GTEST_SKIP() << "of engines with one writer at a time";
     database_settings impatient;
@@ -208,7 +208,7 @@ TEST_F(acquire_in_suite, with_one_writer_others_wait_for_it_and_then_say_that_th
 TEST_F(acquire_in_suite, the_reaper_does_not_wait_for_the_transaction) {
     if (has_one_writer()) GTEST_SKIP() << "the engine has one writer at a time";
     database_settings impatient;
-    impatient.statement_timeout = 5000ms;  // one that waits soon fails
+    impatient.statement_timeout = 5000ms;  // a call that waits fails soon
     database third = current().open(impatient);
     session one{first_, calm("one")}, dead{second_, calm("dead")};
     const key name = fresh("k"), left = fresh("left");
@@ -278,7 +278,7 @@ TEST_F(acquire_in_suite, a_try_that_meets_the_transaction_of_the_dead_is_refused
     std::optional<error> waited;
     EXPECT_TRUE(eventually([&] {
         waited = thrown_by([&] { EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire())); });
-        // Again where the machine stood still, and the client gave up before the server did.
+        // If the machine stood still, and the client gave up before the server did, try again.
         return !waited || !waited->outcome_is_unknown();
     }));
     if (waited) {
@@ -433,7 +433,7 @@ TEST_F(acquire_in_suite, outside_a_transaction_nothing_is_acquired) {
     EXPECT_FALSE(is_held(name));
 }
 
-// Promise 13, and more callers than connections.
+// Promise 13 of the README, with more callers than connections.
 TEST_F(acquire_in_suite, callers_that_hold_every_connection_do_not_wait_for_each_other) {
     if (has_one_writer()) GTEST_SKIP() << "the engine has one writer at a time";
     database_settings narrow;

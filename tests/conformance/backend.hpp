@@ -40,10 +40,10 @@ struct backend {
     // its user has the rights of grants_sql() and no more.
     std::function<database(database_settings)> open;
 
-    // The same as the owner of the tables, for questions that a program may not ask: about others.
+    // Opens the database as the owner of the tables, who may see what a program may not.
     std::function<database(database_settings)> open_as_owner;
 
-    // The same through a gate that can be shut.
+    // Opens the database through a gate that the test can shut.
     std::function<database(std::shared_ptr<gate>)> open_through;
 
     // The owner opens tables of another prefix, of which there are none at first (on the model: all
@@ -71,12 +71,13 @@ struct backend {
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
-    // The instants of a run-once task: when it started, ended and opens again; not the tick.
+    // Does so with a run-once task: with the instants at which the task started, ended and opens
+    // again, but not with its tick.
     std::function<void(const key&, std::chrono::microseconds)> age_run;
 
-    // The instants of a job: when it is due and was claimed; if it has ended, when it did and until
-    // when it is kept. Those of a queue: until when the started jobs are paid for, and when
-    // somebody last looked after it.
+    // Does so with a job: with the instants at which it is due and was claimed or, if the job has
+    // ended, at which it ended and will be removed. In a queue these are the instant until which
+    // the started jobs are paid for, and that of the last maintenance.
     std::function<void(job_id, std::chrono::microseconds)> age_job;
     std::function<void(const std::string& queue, std::chrono::microseconds)> age_queue;
 
@@ -91,8 +92,8 @@ struct backend {
     std::function<void(connection&)> increment_counter;
     std::function<std::int64_t()> read_counter;
 
-    // Something that changes with every write the database makes durable or visible: WAL position,
-    // transaction id, redo bytes. Nothing where it cannot be asked.
+    // A number that changes with every write that the database makes durable or visible: a WAL
+    // position, a transaction id, or bytes of redo. Empty if the engine does not tell one.
     std::function<std::int64_t()> writes_so_far;
     std::int64_t writes_tolerated_per_1000 = 0;  // what the server writes by itself meanwhile
 

@@ -120,16 +120,16 @@ TEST_F(barrier_suite, who_gives_up_does_not_count) {
     EXPECT_FALSE(describe(first_, name_)->is_held);
 }
 
-// Three are there and leave, each at a moment of its own, as the last one comes. The result of a
-// round decides how much sooner the last one sets out in the next than they go, so that on any
-// machine the rounds end about as often in one way as in the other, and the two meet.
+// Three participants wait, and each gives up at a moment of its own while the last one arrives. If
+// a round passed, the last one arrives a little later in the next round, and otherwise a little
+// sooner. So on any machine about half of the rounds pass, and arrivals meet departures.
 TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_comes) {
     using std::chrono::nanoseconds;
     constexpr int leaving = 3, rounds = 60;
     const auto seed = std::random_device{}();
     std::cout << "seed " << seed << "\n";
     std::mt19937_64 random{seed};
-    nanoseconds lead = 0ms;  // of the last one before the others; negative: it comes after
+    nanoseconds lead = 0ms;  // by which the last one arrives before the others leave
     int passed = 0, gave_up = 0;
     const auto spin_until = [](std::chrono::steady_clock::time_point then) {
         while (std::chrono::steady_clock::now() < then) std::this_thread::yield();

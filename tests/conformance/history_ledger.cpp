@@ -18,7 +18,8 @@ bool history_ledger::keeps_others_out(const entry& held) const {
     const auto found = sessions_.find(held.by.session);
     const life session = found == sessions_.end() ? life{} : found->second;
     const seconds left = held.term_left.value_or(session.left);
-    // The delay is for requests sent before a death; an end that says there are none needs none.
+    // The lock delay is for requests that were sent before a death. After an orderly end there are
+    // none.
     const bool is_delayed =
         held.by.kind == lock_kind::mutex && (held.term_left.has_value() || !session.was_removed);
     const seconds delay = is_delayed ? std::chrono::hours{held.by.hours} : seconds{0};
@@ -90,7 +91,7 @@ std::string history_ledger::note(const history_event& event) {
             holds.clear();
             return "";
         case kind::started:
-            // Asked again for one that is dead it makes nobody live.
+            // A second request to start a session that is dead does not revive it.
             if (sessions_.contains(by.session) && !is_live(by.session)) return "";
             sessions_[by.session].left = std::chrono::hours{by.hours};
             return "";

@@ -62,7 +62,7 @@ std::string text_of(release_outcome outcome) {
         history_side& side, connection& on, store& stores, const history_step& what \
     )
 
-// A friend of history_side: these are its members, but for the length of its header.
+// The operations of history_side, whose friend this is. They would make its header too long.
 struct history_operations {
     // ------------------------------------------------------------------------------- hold_store
 
@@ -394,13 +394,13 @@ struct history_operations {
     }
     CARRY_OUT(remove_dead) {
         (void)side, (void)what;
-        // An engine may keep rows of the dead that say nothing: their number is its own affair.
+        // Engines differ in how many rows of dead holders they keep, so the number is not compared.
         sweep(on, stores, upkeep_task::dead_holders);
         return "done";
     }
     CARRY_OUT(remove_dead_waiters) {
         (void)side, (void)what;
-        sweep(on, stores, upkeep_task::dead_waiters);  // as there
+        sweep(on, stores, upkeep_task::dead_waiters);  // not compared either
         return "done";
     }
     // A session is old when everything that can refer to it was looked through.

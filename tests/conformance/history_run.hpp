@@ -65,7 +65,7 @@ history_result run_history(
     history_tally& tally
 );
 
-// The given steps again, under other names.
+// Carries out these steps again, under other names.
 std::optional<history_difference> repeat_history(
     const history_place& tried,
     const history_place& model,
@@ -73,7 +73,7 @@ std::optional<history_difference> repeat_history(
     const std::vector<history_step>& steps
 );
 
-// Leaves out what the difference does not need, and says the rest.
+// Leaves out the steps that the difference does not need, and returns the others as text.
 std::string explain(
     const history_place& tried,
     const history_place& model,
@@ -81,7 +81,8 @@ std::string explain(
     history_result found
 );
 
-// Histories number 0 to `number` of a seed, until two differ; the explanation, or nothing.
+// Runs the histories 0 to `number` of a seed until the two places differ. Returns the explanation,
+// or an empty text.
 std::string find_difference(
     const history_place& tried,
     const history_place& model,

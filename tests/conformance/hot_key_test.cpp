@@ -1,4 +1,4 @@
-// The costs of a hot key: bells, and statements that nobody needs.
+// The costs of a key for which many wait: messages to waiters, and statements that nobody needs.
 #include <algorithm>
 #include <atomic>
 #include <iostream>
@@ -17,7 +17,7 @@ namespace {
 
 class hot_key_suite : public queue_suite {};
 
-// In a database with bells, waiters in other processes need no look of their own accord.
+// If the database itself can tell waiters in other processes (a bell), they need not ask it.
 TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_and_never_else) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -41,15 +41,15 @@ TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_
     EXPECT_EQ(second_.inner()->waits().rings(), 0);
 }
 
-// It never looks by itself here: only the bell can wake it, and then it asks once.
+// This waiter never asks by itself here: only the bell can wake it, and then it asks once.
 TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";
     const auto counted = std::make_shared<gate>();
     const database far = current().open_through(counted);
     session one{first_, calm("one")}, two{far, calm("two")};
     const key name = fresh("k");
-    // A file's bell rings for every commit: also for the release before, the taking and the
-    // queueing, where they are still to be heard.
+    // The bell of a file rings for every commit: also for the release before, for the grant and
+    // for the waiter's own entry in the queue, if these are heard late.
     const int looks_max = current().has_concurrent_writers ? 1 : 4;
     std::vector<std::chrono::microseconds> latencies;
     for (int round = 0; round < 20; ++round) {
