@@ -463,4 +463,4 @@ VALUES
     (17, 'job_kinds_from_7',
      '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', 1),
     (18, 'job_texts_from_7',
-     'd891ddb49949e7f1c0f24264b7a2ae475d0121ef0492ad4a365cbbbc6e0ecaea', 1);
+     'b97304c79aea778862bd373ba4f258d378cfb4b3e9ab31860ace46b0ddb08b82', 1);

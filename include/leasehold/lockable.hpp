@@ -13,13 +13,16 @@
 // Errors: lock() throws what leasehold::mutex throws.
 //
 // As with the standard's types each lock needs its unlock: of a recursive mutex, and of a shared
-// one, one object has several holds at a time, and each unlock gives the newest one back.
+// one, one object has several holds at a time. An unlock gives back the newest hold of its thread;
+// if that has none, one that is lost, or else the newest. The other calls mean the same hold.
 //
-// Threads: safe; unlock from any thread.
+// Threads: safe; unlock from any thread. A recursive mutex knows its object, not its thread:
+// threads that exclude each other by one need an object each.
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,24 +40,24 @@ public:
     lockable& operator=(const lockable&) = delete;
 
     void lock() { keep(mutex_.acquire()); }
-    bool try_lock() { return keep(mutex_.try_acquire()); }
+    [[nodiscard]] bool try_lock() { return keep(mutex_.try_acquire()); }
     void unlock() noexcept;
 
     template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
         return keep(mutex_.acquire_for(patience_of(patience)));
     }
     template <class Clock, class Duration>
-    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
         return try_lock_for(patience_until(deadline));
     }
 
-    // False when nothing is locked, or the lease of a lock is lost.
+    // False when nothing is locked, or the lease is lost.
     bool held_locally() const;
-    // The stop token of the newest lock; one that never fires if nothing is locked.
+    // The stop token of the lock; one that never fires if nothing is locked.
     std::stop_token lost() const;
-    // Runs `use` with the newest lease: for verify_in and the token. Throws lease_lost if none is
-    // locked. An unlock() meanwhile releases at once, and the lease is lost for `use`.
+    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
+    // An unlock() meanwhile releases at once, and the lease is lost for `use`.
     template <class Use>
     auto with_lease(Use&& use) {
         const auto held = locked();
@@ -70,10 +73,17 @@ protected:
     Mutex mutex_;
 
 private:
+    struct hold {
+        std::shared_ptr<lease> what;
+        std::thread::id by;
+    };
+
     std::shared_ptr<lease> locked() const;
+    // The hold that an unlock() of this thread gives back; the end if there is none.
+    typename std::vector<hold>::const_iterator own() const;
 
     mutable std::mutex held_mutex_;
-    std::vector<std::shared_ptr<lease>> held_;
+    std::vector<hold> held_;
 };
 
 extern template class lockable<mutex>;

@@ -5,7 +5,7 @@
 //   leasehold::once nightly{session, "reports/nightly", when};
 //   if (auto run = nightly.start()) {
 //       make_report(run->lease().token());
-//       run->finish();
+//       if (run->finish() != finish_outcome::recorded) warn();
 //   }  // else: somebody else has run it, or is running it
 //
 // Each call asks for the *tick* that is current: the latest fire time by the database's clock.

@@ -91,6 +91,9 @@ public:
     acquisition try_acquire(Number wanted) = delete;
     template <std::floating_point Number>
     acquisition acquire(Number wanted, std::stop_token cancel = {}) = delete;
+    template <std::floating_point Number>
+    acquisition acquire_for(wait_time patience, Number wanted, std::stop_token cancel = {}) =
+        delete;
     acquisition acquire_for(
         wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );

@@ -40,15 +40,17 @@ public:
         : lockable(shared_mutex{within, std::move(name), settings}) {}
 
     void lock_shared() { keep(mutex_.acquire_shared()); }
-    bool try_lock_shared() { return keep(mutex_.try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() { return keep(mutex_.try_acquire_shared()); }
     void unlock_shared() noexcept { unlock(); }
 
     template <class Rep, class Period>
-    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
+    [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
         return keep(mutex_.acquire_shared_for(patience_of(patience)));
     }
     template <class Clock, class Duration>
-    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    [[nodiscard]] bool try_lock_shared_until(
+        const std::chrono::time_point<Clock, Duration>& deadline
+    ) {
         return try_lock_shared_for(patience_until(deadline));
     }
 };

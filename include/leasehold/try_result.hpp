@@ -13,11 +13,13 @@
 // | a temporary outcome       | does not compile        | the lease itself, moved out; or throws |
 // | one that was moved from   | false; throws busy      | throws busy                            |
 //
-// `std::move(*got)` is the lease where it is, for a call that leaves the lease as it was if the call
-// refuses: detach(std::move(*got)). `*std::move(got)` takes the lease out first.
+// `std::move(*got)` is the lease where it is, for a call that leaves the lease as it was if the
+// call refuses: detach(std::move(*got)). `*` of a moved outcome takes the lease out first.
 //
-// Promises: no expression looks at an outcome and lets it go. `if (closing.try_acquire())` would
-// give the key back before its block begins, and so would every other question to a temporary.
+// Promises: no question to a temporary outcome compiles. `if (closing.try_acquire())` would give
+// the key back before its block begins.
+// Does not promise: that a lease which `*` moves out of a temporary is kept: name the lease.
+// `(*m.acquire()).lost()` gives it back at once.
 // Does not promise: that a lease which was found in an outcome is still held; see lease.hpp.
 //
 // Errors: errc::busy, by * and -> of an outcome without a lease: the message names the key, and the
@@ -47,6 +49,7 @@ public:
         require();
         return *granted_;
     }
+    const Granted& operator*() const&& = delete;
     Granted operator*() && {
         require();
         Granted taken = *std::move(granted_);
@@ -59,6 +62,12 @@ public:
 
 protected:
     try_result() = default;
+    try_result(try_result&& from) noexcept : granted_(std::exchange(from.granted_, std::nullopt)) {}
+    try_result& operator=(try_result&& from) noexcept {
+        granted_ = std::exchange(from.granted_, std::nullopt);
+        return *this;
+    }
+    ~try_result() = default;
     explicit try_result(Granted granted) : granted_(std::move(granted)) {}
 
 private:

@@ -32,9 +32,9 @@
 // have not started. Running jobs have `drain_for` to end, then are asked to stop and have
 // `stop_within`, then are given back while they still run, and their handlers' ends are refused
 // from then on. run() returns when all handlers have ended, so that they may refer to what stands
-// beside it. With `abandons_handlers` it returns at once, and leaves the threads of such handlers
-// alone: they may use what the handler refers to for as long as they run. A second run() begins
-// anew.
+// beside run(), and must not wait for it. With `abandons_handlers` run() returns at once and leaves
+// the threads of such handlers alone: they may use what the handler refers to for as long as they
+// run. A second run() begins anew.
 //
 // One run() at a time works under a session. A job that could not be given back, since the database
 // did not answer, is given back by the next run() of the worker, or rescued when the session has
@@ -49,8 +49,8 @@
 // |-------------------------------|--------------------------------------|-----------------------|
 // | when run() begins             | waits; throws where it drains        | waits                 |
 // | for less than the ttl         | goes on                              | goes on               |
-// | for longer: its jobs are lost | stops handlers, opens a new session, | stops handlers, and   |
-// |                               | and goes on                          | throws session_lost   |
+// | for longer: its jobs are lost | stops handlers and, when they have   | stops handlers, and   |
+// |                               | ended, goes on under a new session   | throws session_lost   |
 //
 // A worker of a database that has once reached it also waits while the server refuses it, or the
 // tables are missing or take no changes: somebody may be restoring them.

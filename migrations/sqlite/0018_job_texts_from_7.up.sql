@@ -1,6 +1,11 @@
 -- A BLOB is equal to no text. A job whose queue or kind is one, as a client makes of a string of
--- bytes, was never run, and nobody said so. Those that are there become texts. Others are refused
--- from now on, as is an UPDATE that leaves no id for later jobs.
+-- bytes, was never run, and nobody said so. Those that are there become texts, and give up
+-- a unique key that another job has meanwhile. Others are refused from now on, as is an UPDATE that
+-- leaves no id for later jobs.
+UPDATE {prefix}job AS b SET unique_slot = NULL
+ WHERE typeof(b.queue) <> 'text' AND b.unique_slot IS NOT NULL
+   AND EXISTS (SELECT 1 FROM {prefix}job o
+                WHERE o.queue = CAST(b.queue AS TEXT) AND o.unique_slot = b.unique_slot);
 UPDATE {prefix}job SET queue = CAST(queue AS TEXT), kind = CAST(kind AS TEXT)
  WHERE typeof(queue) <> 'text' OR typeof(kind) <> 'text';
 DROP TRIGGER {prefix}job_values_changed;

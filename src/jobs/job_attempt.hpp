@@ -44,6 +44,8 @@ inline job_end end_after(
     const claimed_job& job, job_step step, std::chrono::microseconds delay, std::string words
 ) {
     const job_state to = state_after(step, delay, job.attempts, job.retry.attempts_max);
+    // A result that was set before: no error, if somebody asks to cancel the job.
+    if (step == job_step::snooze || step == job_step::release) words.clear();
     return {job.id, job.token, to, delay, std::move(words)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
@@ -201,13 +202,15 @@ void job_executor::start(int threads) {
 }
 
 void job_executor::end(bool waits) noexcept {
-    bool all_end = waits;
+    std::size_t running = 0;
     {
         const thread_guard guard{mutex_};
         is_over_ = true;
-        all_end = waits || running_.empty();
+        running = running_.size();
     }
     has_work_.notify_all();
+    const bool all_end = waits || running == 0;
+    if (waits && running > 0) tell_to_end(running);
     for (std::thread& each : threads_) {
         // An abandoned handler keeps its thread, and the thread keeps this executor.
         if (all_end) {
@@ -217,6 +220,18 @@ void job_executor::end(bool waits) noexcept {
         }
     }
     threads_.clear();
+}
+
+// Asks handlers that were not asked before, because an error came in between.
+void job_executor::tell_to_end(std::size_t running) noexcept {
+    try {
+        ask_all_to_stop(job_stop_reason::worker_ends);
+    } catch (const std::bad_alloc&) {
+        // They end by themselves, then.
+    }
+    const auto number = static_cast<std::int64_t>(running);
+    if (told_)
+        told_->on_event({event_kind::warning, "", number, "a worker waits for its handlers"});
 }
 
 const job_handler& job_executor::handler_of(const std::string& kind) const {

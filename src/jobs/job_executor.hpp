@@ -166,6 +166,7 @@ public:
 private:
     void work();
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
+    void tell_to_end(std::size_t running) noexcept;
     void tell_start(const job::implementation& of) const noexcept;
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
     // Gives back jobs that wait, and those that come meanwhile.

@@ -1,6 +1,7 @@
 #include "leasehold/lockable.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "leasehold/error.hpp"
 #include "leasehold/shared_lockable.hpp"
@@ -13,8 +14,22 @@ bool lockable<Mutex>::keep(acquisition got) {
     if (!got) return false;
     auto held = std::make_shared<lease>(*std::move(got));
     const std::lock_guard guard{held_mutex_};
-    held_.push_back(std::move(held));
+    held_.push_back({std::move(held), std::this_thread::get_id()});
     return true;
+}
+
+template <class Mutex>
+auto lockable<Mutex>::own() const -> typename std::vector<hold>::const_iterator {
+    const auto newest_of = [&](auto&& is_meant) {
+        const auto found = std::find_if(held_.rbegin(), held_.rend(), is_meant);
+        return found == held_.rend() ? held_.end() : std::prev(found.base());
+    };
+    const auto me = std::this_thread::get_id();
+    auto found = newest_of([&](const hold& each) { return each.by == me; });
+    if (found != held_.end()) return found;
+    found = newest_of([](const hold& each) { return !each.what->held_locally(); });
+    if (found != held_.end() || held_.empty()) return found;
+    return std::prev(held_.end());
 }
 
 template <class Mutex>
@@ -22,9 +37,10 @@ void lockable<Mutex>::unlock() noexcept {
     std::shared_ptr<lease> ending;
     {
         const std::lock_guard guard{held_mutex_};
-        if (held_.empty()) return;
-        ending = std::move(held_.back());
-        held_.pop_back();
+        const auto which = own();
+        if (which == held_.end()) return;
+        ending = which->what;
+        held_.erase(which);
     }
     // Also while another thread is within with_lease().
     if (ending->inner()) ending->inner()->release_quietly();
@@ -33,21 +49,22 @@ void lockable<Mutex>::unlock() noexcept {
 template <class Mutex>
 bool lockable<Mutex>::held_locally() const {
     const std::lock_guard guard{held_mutex_};
-    return !held_.empty() &&
-           std::ranges::all_of(held_, [](const auto& each) { return each->held_locally(); });
+    const auto which = own();
+    return which != held_.end() && which->what->held_locally();
 }
 
 template <class Mutex>
 std::stop_token lockable<Mutex>::lost() const {
     const std::lock_guard guard{held_mutex_};
-    return held_.empty() ? std::stop_token{} : held_.back()->lost();
+    const auto which = own();
+    return which == held_.end() ? std::stop_token{} : which->what->lost();
 }
 
 template <class Mutex>
 std::shared_ptr<lease> lockable<Mutex>::locked() const {
     {
         const std::lock_guard guard{held_mutex_};
-        if (!held_.empty()) return held_.back();
+        if (const auto which = own(); which != held_.end()) return which->what;
     }
     throw error(errc::lease_lost, "nothing is locked: lock '" + mutex_.key().name() + "' first");
 }

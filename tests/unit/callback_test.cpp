@@ -1,5 +1,6 @@
 // A callback that is told of a loss may release, destroy, end, and try again.
 #include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
@@ -221,6 +222,29 @@ TEST_F(callback_test, a_recursive_lockable_is_locked_until_the_last_unlock) {
     EXPECT_FALSE(model_.is_held(key{"k"}));
     guarded.unlock();
     EXPECT_FALSE(guarded.held_locally()) << "nothing is locked";
+}
+
+// A thread whose lease was lost does not give back that of another thread.
+TEST_F(callback_test, an_unlock_gives_back_the_hold_of_its_own_thread) {
+    session mine{sound(), calm()};
+    lockable_mutex guarded{mine, "k"};
+    guarded.lock();
+    ASSERT_TRUE(force_release(sound(), "k"));
+    std::promise<void> is_locked, may_unlock;
+    thread other{[&] {
+        guarded.lock();
+        is_locked.set_value();
+        may_unlock.get_future().wait();
+        EXPECT_TRUE(guarded.held_locally());
+        guarded.unlock();
+    }};
+    is_locked.get_future().wait();
+    EXPECT_TRUE(model_.is_held(key{"k"}));
+    guarded.unlock();
+    EXPECT_TRUE(model_.is_held(key{"k"})) << "the other thread has it";
+    may_unlock.set_value();
+    other.join();
+    EXPECT_FALSE(model_.is_held(key{"k"}));
 }
 
 TEST_F(callback_test, readers_that_share_a_lockable_keep_writers_out_until_the_last_has_left) {

@@ -120,7 +120,8 @@ public:
         last_ = milliseconds{0};
     }
 
-    // A worker that drains does not wait until the trouble is repaired: it ends with this status.
+    // Ends the worker with this status. A worker that drains does not wait until the trouble is
+    // repaired, and one whose output nobody reads ends, too.
     void end_with(int status) {
         status_ = status;
         ends_.ring();
@@ -176,10 +177,11 @@ void leave_to_others(workshop& in, job& mine, const std::string& why) {
     mine.release_and_rest(length);
 }
 
-// A pipe whose reader has gone. Each CMD has it, too, and fails when it writes there.
+// True if standard output is a pipe whose reader has gone. Each CMD has that pipe, too, and dies by
+// SIGPIPE when it writes there.
 bool nobody_reads_output() {
     pollfd output{STDOUT_FILENO, 0, 0};
-    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+    return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 // Ends the job by CMD's end.
@@ -192,10 +194,11 @@ void conclude(workshop& in, job& mine, const job_ending& ended) {
         mine.release();
         return;
     }
-    if (ended.status != exit_status::done && nobody_reads_output()) {
+    if (ended.status == exit_status::by_signal + SIGPIPE && nobody_reads_output()) {
         in.commands.tell(
             title_of(mine) +
-            " failed, and nobody reads standard output any more: it is given back, and this worker"
+            " was ended by SIGPIPE, and nobody reads standard output any more: it is given back, "
+            "and this worker"
             " ends\n"
         );
         mine.release();
