@@ -9,7 +9,8 @@
 namespace leasehold {
 
 // The facts of `cause`, under this message. `outcome_unknown`: as `cause` has it, or more.
-error reworded(const error& cause, const std::string& message, bool outcome_unknown);
+LEASEHOLD_EXPORT error
+reworded(const error& cause, const std::string& message, bool outcome_unknown);
 
 // The end of the message about a right that is missing: the server's own message, which names the
 // table, and who can help. Leaves the server's message out if it might contain user data.
