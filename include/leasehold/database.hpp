@@ -187,7 +187,7 @@ public:
     result execute(std::string_view sql, const parameters& values = {});
     void commit();
     void rollback() noexcept;
-    // Of a named transaction alone: a temporary one rolls back before anybody could use the result.
+    // Only a named transaction converts: a temporary one rolls back before anybody uses the result.
     operator transaction_ref() &;
     operator transaction_ref() && = delete;
 

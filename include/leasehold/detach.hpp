@@ -17,10 +17,10 @@
 //
 // Promises: nobody else is granted the key in between, and the token stays, so that everything
 // written under it stays valid. One of several adopters gets it: the move names the session it
-// comes from. A lease that has expired or was taken is not adopted, whatever the value says. Does
-// not promise: that the old process stops. The old process itself has to stop writing under the
-// lease: nothing distinguishes its writes from those of the new holder, since both have the same
-// token.
+// comes from. A lease that has expired or was taken is not adopted, whatever the value says.
+// Does not promise: that the old process stops. The old process itself has to stop writing under
+// the lease: nothing distinguishes its writes from those of the new holder, since both have the
+// same token.
 //
 // The value is a secret, as the owner id in it is: anybody who has it can take the hold.
 //

@@ -1,5 +1,5 @@
 #pragma once
-// What the outcomes of all tries have in common: they own what was granted, or say why nothing was.
+// The base of all outcomes of tries. An outcome owns what was granted, or says why nothing was.
 //
 //   if (auto got = closing.try_acquire()) {  // `got` has the lease until the block ends
 //       got->verify_in(tx);

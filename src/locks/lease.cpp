@@ -307,7 +307,7 @@ void refused_try::refuse() const {
     if (!words_) throw error(errc::busy, "the lease was taken out of this outcome before");
     const std::string& wanted = words_->wanted;
     const auto& who = words_->holder;
-    // Of several keys that were wanted, the first busy one.
+    // If several keys were wanted, the message names the first busy one.
     const std::string first = who && who->key != wanted ? "'" + who->key + "': " : "";
     throw_not_granted(wanted, who ? first + words_for(who) : "");
 }

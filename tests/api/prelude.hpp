@@ -1,5 +1,5 @@
 #pragma once
-// What the programs of refused.txt have.
+// The objects that the programs of refused.txt use.
 #include <chrono>
 #include <stop_token>
 
