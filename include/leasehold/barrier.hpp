@@ -86,8 +86,8 @@ public:
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
     // died. False if patience ended, or `cancel` was requested, before that; the lease is released
     // all the same. invalid_argument for a lease that is not one of this barrier in this session.
-    bool leave(lease&& inside, std::stop_token cancel = {});
-    bool leave_for(lease&& inside, wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] bool leave(lease&& inside, std::stop_token cancel = {});
+    [[nodiscard]] bool leave_for(lease&& inside, wait_time patience, std::stop_token cancel = {});
 
     std::int64_t participants() const noexcept;
     const leasehold::key& key() const noexcept;

@@ -80,11 +80,11 @@ public:
     // whose outcome_is_unknown() leaves the lease: tally() and its verify() tell.
     void arrive(lease& place);
 
-    latch_tally tally();
+    [[nodiscard]] latch_tally tally();
     // Waits for the latch to open: for `patience`, or until cancelled. The session need not be
     // live.
-    latch_tally wait_for(wait_time patience, std::stop_token cancel = {});
-    latch_tally wait(std::stop_token cancel = {});
+    [[nodiscard]] latch_tally wait_for(wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] latch_tally wait(std::stop_token cancel = {});
 
     std::int64_t count() const noexcept;
     const leasehold::key& key() const noexcept;

@@ -68,7 +68,8 @@ struct election_settings {
     std::function<void(fencing_token term)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
     // the leader resigned. Always after on_elected has returned, also if the term is lost before
-    // that: an on_elected that blocks for longer than the session's margin makes it late.
+    // that: an on_elected that blocks for longer than the session's margin makes it late. The
+    // observer is warned of a std::exception that it throws.
     std::function<void(fencing_token term, loss_reason why)> on_lost{};
 };
 
@@ -82,12 +83,15 @@ public:
 
     fencing_token term() const noexcept;
     // Fires when the term ends, however it does. The reason: why_lost().
-    std::stop_token lost() const noexcept;
+    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&& = delete;
     loss_reason why_lost() const noexcept;
     // As lease::held_locally(), deadline() and verify_in().
-    bool held_locally() const noexcept;
-    local_clock::time_point deadline() const noexcept;
-    void verify_in(transaction_ref tx);
+    bool held_locally() const& noexcept;
+    bool held_locally() const&& = delete;
+    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&& = delete;
+    void verify_in(transaction_ref tx) &;
 
     // Publishes `metadata` for all to read; replaces what was said before in this term. Waits for
     // transactions that hold a proof of this lease, so not from inside one.
@@ -97,10 +101,11 @@ public:
     release_outcome resign();
 
     // The lease of the office, for all else.
-    leasehold::lease& lease() noexcept;
+    leasehold::lease& lease() & noexcept;
 
     class implementation;  // private: src/locks/leader_election.cpp
     explicit leadership(std::unique_ptr<implementation> held) noexcept;
+    explicit leadership(std::nullptr_t) = delete;
 
 private:
     std::unique_ptr<implementation> held_;

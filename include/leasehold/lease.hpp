@@ -59,21 +59,30 @@ public:
     // proof.
     ~lease();
 
-    const leasehold::key& key() const noexcept;
+    // A temporary lease is given back at once. A program that asks one for a reference, or how long
+    // it lives, does not compile.
+    const leasehold::key& key() const& noexcept;
+    const leasehold::key& key() const&& = delete;
     fencing_token token() const noexcept;
-    const owner_id& owner() const noexcept;
+    const owner_id& owner() const& noexcept;
+    const owner_id& owner() const&& = delete;
 
     // Fires when the lease is lost or released. The reason: why_lost(). Callbacks run one after
     // another on the thread that found out, often the session's own: one that blocks delays all
-    // others, and heartbeats. Set a flag, signal a thread.
-    std::stop_token lost() const noexcept;
+    // others, and heartbeats; one that throws ends the program, as std::stop_callback says. Set a
+    // flag, signal a thread.
+    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&& = delete;
     loss_reason why_lost() const noexcept;
     // Fires when somebody asked the holder to let go (see request_revoke in inspect.hpp): with its
     // next heartbeat, never for a fixed term. The holder decides what to do about it.
-    std::stop_token revoke_requested() const noexcept;
+    std::stop_token revoke_requested() const& noexcept;
+    std::stop_token revoke_requested() const&& = delete;
     // Compares the local deadline alone, and sends nothing.
-    bool held_locally() const noexcept;
-    local_clock::time_point deadline() const noexcept;
+    bool held_locally() const& noexcept;
+    bool held_locally() const&& = delete;
+    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&& = delete;
 
     // Waits until the lease is lost or released, which makes it true, until that time, or until
     // `cancel` is requested; for a program that only holds. For any other clock see wait_by().
@@ -92,10 +101,10 @@ public:
     // is lost already, and lost() has fired. For a mutex: waits for transactions that hold a proof
     // of it; if this throws, and the outcome is unknown, deadline() is the earlier of both ends.
     // invalid_argument for a lease without a term.
-    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
+    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most) &;
 
     // Asks the database: false means lost, and lost() has fired.
-    [[nodiscard]] bool verify();
+    [[nodiscard]] bool verify() &;
     // Takes part in the caller's transaction, best as its last statement: throws lease_lost, and
     // the caller rolls back; or keeps every other owner out until the transaction ends. One
     // statement; blocks neither readers nor the heartbeat.
@@ -107,7 +116,7 @@ public:
     // innodb_snapshot_isolation, end the transaction with a serialization failure, which is
     // transient; the lease is still held, and the work may be run again in a new transaction.
     // Errors: wrong_transaction if none is open; transient as said.
-    void verify_in(transaction_ref tx);
+    void verify_in(transaction_ref tx) &;
 
     // Gives the key back. Repeating it is harmless. If the database does not answer it tries again
     // for acquire_timeout; then the session goes on, and this throws, or says `unknown`. Commit
@@ -119,6 +128,7 @@ public:
 
     class implementation;  // private: src/locks/lease.hpp
     explicit lease(std::shared_ptr<implementation> held) noexcept;
+    explicit lease(std::nullptr_t) = delete;
     const std::shared_ptr<implementation>& inner() const noexcept { return held_; }
 
 private:
@@ -139,11 +149,13 @@ private:
     std::shared_ptr<const words> words_{};
 };
 
-// The outcome of a try: a lease, or the holder of the key instead.
-class [[nodiscard]] acquisition : public try_result<acquisition, lease> {
+// The base of the outcomes of tries for keys: what was granted, or the holder of the key instead.
+template <class Outcome, class Granted>
+class [[nodiscard]] key_result : public try_result<Outcome, Granted> {
 public:
-    explicit acquisition(lease granted) : try_result(std::move(granted)) {}
-    acquisition(std::optional<lock_info> holder, const key& wanted)
+    explicit key_result(Granted granted) : try_result<Outcome, Granted>(std::move(granted)) {}
+    explicit key_result(refused_try why) : refusal_(std::move(why)) {}
+    key_result(std::optional<lock_info> holder, const key& wanted)
         : refusal_(std::move(holder), wanted.name()) {}
 
     // Empty if granted, if the holder was gone when the database looked again, or if the call does
@@ -155,6 +167,12 @@ public:
 
 private:
     refused_try refusal_{};
+};
+
+// The outcome of a try for one key.
+class [[nodiscard]] acquisition : public key_result<acquisition, lease> {
+public:
+    using key_result::key_result;
 };
 
 }  // namespace leasehold

@@ -43,9 +43,8 @@ public:
     [[nodiscard]] bool try_lock() { return keep(mutex_.try_acquire()); }
     void unlock() noexcept;
 
-    template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-        return keep(mutex_.acquire_for(patience_of(patience)));
+    [[nodiscard]] bool try_lock_for(wait_time patience) {
+        return keep(mutex_.acquire_for(patience));
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {

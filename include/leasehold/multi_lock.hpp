@@ -63,50 +63,48 @@ public:
     ~multi_lease();
 
     // The keys in byte order, each once, and their tokens in the same order.
-    const std::vector<key>& keys() const noexcept;
-    const std::vector<fencing_token>& tokens() const noexcept;
+    const std::vector<key>& keys() const& noexcept;
+    const std::vector<key>& keys() const&& = delete;
+    const std::vector<fencing_token>& tokens() const& noexcept;
+    const std::vector<fencing_token>& tokens() const&& = delete;
     // Throws invalid_argument for a key that is not among them.
     fencing_token token(const key& of) const;
     // One owner id for all of them.
-    const owner_id& owner() const noexcept;
+    const owner_id& owner() const& noexcept;
+    const owner_id& owner() const&& = delete;
 
     // Fires when the first of the keys is lost, or the lease is released.
-    std::stop_token lost() const noexcept;
+    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&& = delete;
     loss_reason why_lost() const noexcept;
     // Fires when the holder was asked for any of the keys; see lease::revoke_requested.
-    std::stop_token revoke_requested() const noexcept;
-    bool held_locally() const noexcept;
-    local_clock::time_point deadline() const noexcept;
+    std::stop_token revoke_requested() const& noexcept;
+    std::stop_token revoke_requested() const&& = delete;
+    bool held_locally() const& noexcept;
+    bool held_locally() const&& = delete;
+    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&& = delete;
 
     // Asks the database: false means that at least one is lost, and lost() has fired.
-    [[nodiscard]] bool verify();
+    [[nodiscard]] bool verify() &;
     // See lease::verify_in; one statement for all keys.
-    void verify_in(transaction_ref tx);
+    void verify_in(transaction_ref tx) &;
 
     // Gives all keys back. `released`: all were ours until now; `not_held`: at least one was not.
     release_outcome release();
 
     class implementation;  // private: src/locks/multi_lease.hpp
     explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
+    explicit multi_lease(std::nullptr_t) = delete;
 
 private:
     std::shared_ptr<implementation> held_;
 };
 
 // The outcome of a try: a lease on all keys, or the holder of the first busy one.
-class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition
-    : public try_result<multi_acquisition, multi_lease> {
+class [[nodiscard]] multi_acquisition : public key_result<multi_acquisition, multi_lease> {
 public:
-    explicit multi_acquisition(multi_lease granted) : try_result(std::move(granted)) {}
-    multi_acquisition(std::optional<lock_info> holder, const std::vector<key>& wanted);
-
-    const std::optional<lock_info>& holder() const& noexcept { return refusal_.holder(); }
-    const std::optional<lock_info>& holder() const&& = delete;
-
-    [[noreturn]] void refuse() const { refusal_.refuse(); }
-
-private:
-    refused_try refusal_{};
+    using key_result::key_result;
 };
 
 class LEASEHOLD_EXPORT multi_lock {

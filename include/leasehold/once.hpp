@@ -3,10 +3,15 @@
 //
 //   const auto when = leasehold::schedule::cron("30 2 * * *", "Europe/Berlin");
 //   leasehold::once nightly{session, "reports/nightly", when};
+//   nightly.run([](leasehold::task_run& run) { make_report(run.lease().token()); });
+//
+// `run` answers how the end was recorded, or nothing if somebody else has run it, or is running it.
+// A program that decides by itself when the run is finished writes:
+//
 //   if (auto run = nightly.start()) {
 //       make_report(run->lease().token());
 //       if (run->finish() != finish_outcome::recorded) warn();
-//   }  // else: somebody else has run it, or is running it
+//   }
 //
 // Each call asks for the *tick* that is current: the latest fire time by the database's clock.
 //
@@ -111,12 +116,15 @@ public:
     // The fire time that the run is for.
     schedule::instant tick() const noexcept;
     // As those of the lease: heed lost(), and prove writes with verify_in(tx).
-    std::stop_token lost() const noexcept;
-    bool held_locally() const noexcept;
-    local_clock::time_point deadline() const noexcept;
-    void verify_in(transaction_ref tx);
+    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&& = delete;
+    bool held_locally() const& noexcept;
+    bool held_locally() const&& = delete;
+    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&& = delete;
+    void verify_in(transaction_ref tx) &;
     // The lease of the run, for all else.
-    leasehold::lease& lease() noexcept;
+    leasehold::lease& lease() & noexcept;
 
     // Records the result and gives the key back. Throws the database's error if it could not be
     // asked; the run then counts as unfinished.
@@ -129,7 +137,10 @@ public:
     void finish_in(transaction_ref tx, const run_result& result = {});
 
     class implementation;  // private: src/runs/once.cpp
+    // Records the exception that is being handled.
+    void finish_failed() noexcept;
     explicit task_run(std::unique_ptr<implementation> started) noexcept;
+    explicit task_run(std::nullptr_t) = delete;
 
 private:
     std::unique_ptr<implementation> inner_;
@@ -166,6 +177,21 @@ public:
     // A request to stop ends the wait, and the start is refused as things then stand. A request
     // made before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
+    // Starts as start() does, calls body(run), and finishes the run: as succeeded when `body` has
+    // returned. If `body` throws, the run has failed with that text, and the exception comes out.
+    // Empty: the start was refused; outlook() says why.
+    template <class Body>
+    [[nodiscard]] std::optional<finish_outcome> run(Body&& body, std::stop_token cancel = {}) {
+        run_start started = start(std::move(cancel));
+        if (!started) return std::nullopt;
+        try {
+            std::forward<Body>(body)(*started);
+        } catch (...) {
+            started->finish_failed();
+            throw;
+        }
+        return started->finish();
+    }
 
     class implementation;  // private: src/runs/once.cpp
 

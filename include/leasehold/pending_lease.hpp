@@ -62,10 +62,12 @@ public:
     // then runs out.
     ~pending_lease();
 
-    const leasehold::key& key() const noexcept;
+    const leasehold::key& key() const& noexcept;
+    const leasehold::key& key() const&& = delete;
     fencing_token token() const noexcept;
     // The owner id that the row has once the transaction is committed.
-    const owner_id& owner() const noexcept;
+    const owner_id& owner() const& noexcept;
+    const owner_id& owner() const&& = delete;
 
     // Asks the database for the outcome of the transaction, which must have ended. One read where
     // it was committed, one statement more if it was not.
@@ -73,26 +75,16 @@ public:
 
     class implementation;  // private: src/locks/pending_lease.hpp
     explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
+    explicit pending_lease(std::nullptr_t) = delete;
 
 private:
     std::unique_ptr<implementation> inner_;
 };
 
 // The outcome of a try in a transaction: a pending lease, or the holder of the key instead.
-class [[nodiscard]] pending_acquisition : public try_result<pending_acquisition, pending_lease> {
+class [[nodiscard]] pending_acquisition : public key_result<pending_acquisition, pending_lease> {
 public:
-    explicit pending_acquisition(pending_lease granted) : try_result(std::move(granted)) {}
-    pending_acquisition(std::optional<lock_info> holder, const key& wanted)
-        : refusal_(std::move(holder), wanted.name()) {}
-
-    // Empty if granted, or if the holder is not known.
-    const std::optional<lock_info>& holder() const& noexcept { return refusal_.holder(); }
-    const std::optional<lock_info>& holder() const&& = delete;
-
-    [[noreturn]] void refuse() const { refusal_.refuse(); }
-
-private:
-    refused_try refusal_{};
+    using key_result::key_result;
 };
 
 }  // namespace leasehold

@@ -104,24 +104,29 @@ public:
     ~quorum_lease();
 
     // The token of each server, in the order they were given; nullopt if it did not grant.
-    const std::vector<std::optional<fencing_token>>& tokens() const noexcept;
+    const std::vector<std::optional<fencing_token>>& tokens() const& noexcept;
+    const std::vector<std::optional<fencing_token>>& tokens() const&& = delete;
     // The number of grants that count as held now.
     std::size_t held_count() const noexcept;
 
     // Fires when less than a majority is left, or it was released.
-    std::stop_token lost() const noexcept;
-    bool held_locally() const noexcept;
+    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&& = delete;
+    bool held_locally() const& noexcept;
+    bool held_locally() const&& = delete;
     // The moment until which a majority counts as held if no further heartbeat succeeds.
-    local_clock::time_point deadline() const noexcept;
+    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&& = delete;
 
     // Asks all servers; true when a majority says that it is still held.
-    [[nodiscard]] bool verify();
+    [[nodiscard]] bool verify() &;
     // `released`: by every server that had granted it; `unknown`: one did not answer in time, and
     // is asked again in the background; `not_held`: one had lost it before.
     release_outcome release();
 
     class implementation;  // private: src/locks/quorum_lock.cpp
     explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
+    explicit quorum_lease(std::nullptr_t) = delete;
 
 private:
     std::shared_ptr<implementation> held_;

@@ -97,6 +97,12 @@ public:
     acquisition acquire_for(
         wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
+    template <class Clock, class Duration, std::floating_point Number>
+    acquisition acquire_until(
+        const std::chrono::time_point<Clock, Duration>& deadline,
+        Number wanted,
+        std::stop_token cancel = {}
+    ) = delete;
     // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(
         local_clock::time_point deadline, std::int64_t wanted = 1, std::stop_token cancel = {}

@@ -43,7 +43,8 @@
 // first, as daemon(3) does, and open the database then: examples/daemon.cpp.
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
-// is missing or of another version, or a setting is out of range.
+// is missing or of another version, or a setting is out of range. A session that was moved from may
+// be ended, assigned to and destroyed; a lock or task made in it throws invalid_argument.
 //
 // Threads: safe, all of it. Two background threads: one sends heartbeats (and cleans up after the
 // dead), the other only watches the deadline, so that a hanging database cannot delay the alarm.
@@ -95,7 +96,7 @@ LEASEHOLD_EXPORT const char* name_of(loss_reason reason) noexcept;
 
 class LEASEHOLD_EXPORT session {
 public:
-    explicit session(leasehold::database db, session_settings settings = {});
+    [[nodiscard]] explicit session(leasehold::database db, session_settings settings = {});
     session(session&&) noexcept;
     session& operator=(session&&) noexcept;
     // Ends the session. Never throws; holds that could not be released end with the TTL.
@@ -133,8 +134,9 @@ public:
     const leasehold::database& database() const noexcept;
 
     class implementation;  // private: src/session/session.hpp
-    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+    const std::shared_ptr<implementation>& inner() const;
     explicit session(std::shared_ptr<implementation> adopted) noexcept;
+    explicit session(std::nullptr_t) = delete;
 
 private:
     std::shared_ptr<implementation> inner_;

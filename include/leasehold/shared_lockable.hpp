@@ -43,9 +43,8 @@ public:
     [[nodiscard]] bool try_lock_shared() { return keep(mutex_.try_acquire_shared()); }
     void unlock_shared() noexcept { unlock(); }
 
-    template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
-        return keep(mutex_.acquire_shared_for(patience_of(patience)));
+    [[nodiscard]] bool try_lock_shared_for(wait_time patience) {
+        return keep(mutex_.acquire_shared_for(patience));
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_shared_until(

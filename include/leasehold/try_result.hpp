@@ -19,7 +19,6 @@
 // Promises: no question to a temporary outcome compiles. `if (closing.try_acquire())` would give
 // the key back before its block begins.
 // Does not promise: that a lease which `*` moves out of a temporary is kept: name the lease.
-// `(*m.acquire()).lost()` gives it back at once.
 // Does not promise: that a lease which was found in an outcome is still held; see lease.hpp.
 //
 // Errors: errc::busy, by * and -> of an outcome without a lease: the message names the key, and the

@@ -101,9 +101,19 @@ private:
     // Tells it at once if the term has already ended.
     void tell_of_the_end(const election_settings& settings) {
         if (!settings.on_lost) return;
-        telling_.emplace(lease_.lost(), [on_lost = settings.on_lost, told = lease_.inner()] {
-            on_lost(told->what().token, told->reason());
-        });
+        const auto& handle = session_->handle().inner();
+        telling_.emplace(
+            lease_.lost(),
+            [on_lost = settings.on_lost, told = lease_.inner(), handle] {
+                const hold& what = told->what();
+                try {
+                    on_lost(what.token, told->reason());
+                } catch (const std::exception& thrown) {
+                    const std::string said = "on_lost has thrown: " + std::string{thrown.what()};
+                    handle->tell({event_kind::warning, what.key.name(), what.token.number, said});
+                }
+            }
+        );
     }
 
     const std::shared_ptr<session::implementation> session_;
@@ -121,19 +131,19 @@ leadership::~leadership() = default;
 fencing_token leadership::term() const noexcept {
     return held_->held().token();
 }
-std::stop_token leadership::lost() const noexcept {
+std::stop_token leadership::lost() const& noexcept {
     return held_->held().lost();
 }
 loss_reason leadership::why_lost() const noexcept {
     return held_->held().why_lost();
 }
-bool leadership::held_locally() const noexcept {
+bool leadership::held_locally() const& noexcept {
     return held_->held().held_locally();
 }
-local_clock::time_point leadership::deadline() const noexcept {
+local_clock::time_point leadership::deadline() const& noexcept {
     return held_->held().deadline();
 }
-void leadership::verify_in(transaction_ref tx) {
+void leadership::verify_in(transaction_ref tx) & {
     held_->held().verify_in(tx);
 }
 void leadership::proclaim(std::string_view metadata) {
@@ -142,7 +152,7 @@ void leadership::proclaim(std::string_view metadata) {
 release_outcome leadership::resign() {
     return held_->held().release();
 }
-lease& leadership::lease() noexcept {
+lease& leadership::lease() & noexcept {
     return held_->held();
 }
 

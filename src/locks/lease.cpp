@@ -243,40 +243,40 @@ lease::~lease() {
     if (held_) held_->release_quietly();
 }
 
-const key& lease::key() const noexcept {
+const key& lease::key() const& noexcept {
     return held_->what().key;
 }
 fencing_token lease::token() const noexcept {
     return held_->what().token;
 }
-const owner_id& lease::owner() const noexcept {
+const owner_id& lease::owner() const& noexcept {
     return held_->what().owner;
 }
-std::stop_token lease::lost() const noexcept {
+std::stop_token lease::lost() const& noexcept {
     return held_->lost();
 }
 loss_reason lease::why_lost() const noexcept {
     return held_->reason();
 }
-std::stop_token lease::revoke_requested() const noexcept {
+std::stop_token lease::revoke_requested() const& noexcept {
     return held_->revoke_requested();
 }
-bool lease::held_locally() const noexcept {
+bool lease::held_locally() const& noexcept {
     return held_->held_locally();
 }
-local_clock::time_point lease::deadline() const noexcept {
+local_clock::time_point lease::deadline() const& noexcept {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
-bool lease::verify() {
+bool lease::verify() & {
     const auto alive = held_;
     return alive->verify();
 }
-void lease::verify_in(transaction_ref tx) {
+void lease::verify_in(transaction_ref tx) & {
     const auto alive = held_;
     alive->verify_in(tx.inside());
 }
-bool lease::extend(std::chrono::microseconds hold_at_most) {
+bool lease::extend(std::chrono::microseconds hold_at_most) & {
     const auto alive = held_;
     return alive->extend(hold_at_most);
 }

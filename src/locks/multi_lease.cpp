@@ -127,10 +127,10 @@ multi_lease::~multi_lease() {
     if (held_) held_->release_quietly();
 }
 
-const std::vector<key>& multi_lease::keys() const noexcept {
+const std::vector<key>& multi_lease::keys() const& noexcept {
     return held_->keys();
 }
-const std::vector<fencing_token>& multi_lease::tokens() const noexcept {
+const std::vector<fencing_token>& multi_lease::tokens() const& noexcept {
     return held_->tokens();
 }
 fencing_token multi_lease::token(const key& of) const {
@@ -140,44 +140,36 @@ fencing_token multi_lease::token(const key& of) const {
     }
     throw error(errc::invalid_argument, "'" + of.name() + "' is not among the keys of this lease");
 }
-const owner_id& multi_lease::owner() const noexcept {
+const owner_id& multi_lease::owner() const& noexcept {
     return held_->owner();
 }
-std::stop_token multi_lease::lost() const noexcept {
+std::stop_token multi_lease::lost() const& noexcept {
     return held_->lost();
 }
 loss_reason multi_lease::why_lost() const noexcept {
     return held_->reason();
 }
-std::stop_token multi_lease::revoke_requested() const noexcept {
+std::stop_token multi_lease::revoke_requested() const& noexcept {
     return held_->revoke_requested();
 }
-bool multi_lease::held_locally() const noexcept {
+bool multi_lease::held_locally() const& noexcept {
     return held_->held_locally();
 }
-local_clock::time_point multi_lease::deadline() const noexcept {
+local_clock::time_point multi_lease::deadline() const& noexcept {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
-bool multi_lease::verify() {
+bool multi_lease::verify() & {
     const auto alive = held_;
     return alive->verify();
 }
-void multi_lease::verify_in(transaction_ref tx) {
+void multi_lease::verify_in(transaction_ref tx) & {
     const auto alive = held_;
     alive->verify_in(tx.inside());
 }
 release_outcome multi_lease::release() {
     const auto alive = held_;
     return alive->release();
-}
-
-multi_acquisition::multi_acquisition(
-    std::optional<lock_info> holder, const std::vector<key>& wanted
-) {
-    std::string names;
-    for (const key& each : wanted) names += (names.empty() ? "" : "', '") + each.name();
-    refusal_ = refused_try{std::move(holder), names};
 }
 
 }  // namespace leasehold

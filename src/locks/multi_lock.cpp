@@ -30,6 +30,12 @@ multi_lock_settings checked(multi_lock_settings settings) {
     return settings;
 }
 
+multi_acquisition refused(std::optional<lock_info> holder, const std::vector<key>& wanted) {
+    std::string names;
+    for (const key& each : wanted) names += (names.empty() ? "" : "', '") + each.name();
+    return multi_acquisition{refused_try{std::move(holder), names}};
+}
+
 class set_attempt final : grant_attempt {
 public:
     set_attempt(
@@ -43,7 +49,7 @@ public:
         if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
         const std::string first = answer_.holder ? answer_.holder->key : keys_.front().name();
         session_->database().tell({event_kind::refused, first, 0, "", event_reason::busy});
-        return multi_acquisition{std::move(answer_.holder), keys_};
+        return refused(std::move(answer_.holder), keys_);
     }
 
 private:
@@ -136,7 +142,7 @@ public:
     multi_acquisition acquire(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         const polling polls{settings_.poll_min, settings_.poll_max};
-        multi_acquisition nothing{std::nullopt, keys_};
+        multi_acquisition nothing = refused(std::nullopt, keys_);
         session_->begin_to_wait(of_call);
         multi_acquisition got = keep_asking(
             limit, polls, session_->over(), std::move(nothing), [&] { return try_within(of_call); }

@@ -189,13 +189,13 @@ pending_lease::pending_lease(pending_lease&&) noexcept = default;
 pending_lease& pending_lease::operator=(pending_lease&&) noexcept = default;
 pending_lease::~pending_lease() = default;
 
-const key& pending_lease::key() const noexcept {
+const key& pending_lease::key() const& noexcept {
     return inner_->granted().key;
 }
 fencing_token pending_lease::token() const noexcept {
     return inner_->granted().token;
 }
-const owner_id& pending_lease::owner() const noexcept {
+const owner_id& pending_lease::owner() const& noexcept {
     return inner_->moved();
 }
 acquisition pending_lease::confirm() {

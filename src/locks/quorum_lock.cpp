@@ -192,23 +192,23 @@ quorum_lease::~quorum_lease() {
     if (held_) held_->release();
 }
 
-const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const noexcept {
+const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const& noexcept {
     return held_->tokens();
 }
 std::size_t quorum_lease::held_count() const noexcept {
     return held_->held_count();
 }
-std::stop_token quorum_lease::lost() const noexcept {
+std::stop_token quorum_lease::lost() const& noexcept {
     return held_->lost();
 }
-bool quorum_lease::held_locally() const noexcept {
+bool quorum_lease::held_locally() const& noexcept {
     return held_->held_locally();
 }
-local_clock::time_point quorum_lease::deadline() const noexcept {
+local_clock::time_point quorum_lease::deadline() const& noexcept {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
-bool quorum_lease::verify() {
+bool quorum_lease::verify() & {
     const auto alive = held_;
     return alive->verify();
 }

@@ -158,14 +158,28 @@ public:
         try {
             give_back();
         } catch (const error& failure) {
-            database().tell(
-                {event_kind::release_failed,
-                 lease_.key().name(),
-                 lease_.token().number,
-                 failure.what()}
-            );
+            tell_of(failure);
         }
         return outcome;
+    }
+
+    // Never throws: the exception that is being handled is the one to tell of.
+    template <class GiveBack>
+    void finish_failed(GiveBack give_back) noexcept {
+        try {
+            run_result failed{.has_succeeded = false};
+            try {
+                throw;
+            } catch (const std::exception& thrown) {
+                failed.message = thrown.what();
+            } catch (...) {
+                failed.message = "an exception that is no std::exception";
+            }
+            (void
+            )finish(failed, give_back);  // a run that is not ours any more has told of its loss
+        } catch (const std::exception& failure) {
+            tell_of(failure);
+        }
     }
 
     void finish_in(connection& inside, const run_result& result) {
@@ -211,13 +225,14 @@ private:
                 return stores.runs->finish(on, what);
             });
         } catch (const std::exception& failure) {
-            database().tell(
-                {event_kind::release_failed,
-                 lease_.key().name(),
-                 lease_.token().number,
-                 failure.what()}
-            );
+            tell_of(failure);
         }
+    }
+
+    void tell_of(const std::exception& failure) {
+        database().tell(
+            {event_kind::release_failed, lease_.key().name(), lease_.token().number, failure.what()}
+        );
     }
 
     run_finish request(const run_result& result) const {
@@ -263,19 +278,19 @@ task_run::~task_run() = default;
 schedule::instant task_run::tick() const noexcept {
     return inner_->tick();
 }
-std::stop_token task_run::lost() const noexcept {
+std::stop_token task_run::lost() const& noexcept {
     return inner_->lease().lost();
 }
-bool task_run::held_locally() const noexcept {
+bool task_run::held_locally() const& noexcept {
     return inner_->lease().held_locally();
 }
-local_clock::time_point task_run::deadline() const noexcept {
+local_clock::time_point task_run::deadline() const& noexcept {
     return inner_->lease().deadline();
 }
-void task_run::verify_in(transaction_ref tx) {
+void task_run::verify_in(transaction_ref tx) & {
     inner_->lease().verify_in(tx);
 }
-lease& task_run::lease() noexcept {
+lease& task_run::lease() & noexcept {
     return inner_->lease();
 }
 finish_outcome task_run::finish(const run_result& result) {
@@ -283,6 +298,9 @@ finish_outcome task_run::finish(const run_result& result) {
 }
 finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
     return inner_->finish(result, [&] { within.end_with(inner_->lease()); });
+}
+void task_run::finish_failed() noexcept {
+    inner_->finish_failed([this] { inner_->lease().release(); });
 }
 void task_run::finish_in(transaction_ref tx, const run_result& result) {
     inner_->finish_in(tx.inside(), result);

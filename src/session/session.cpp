@@ -429,8 +429,13 @@ session::~session() {
 }
 void session::end() noexcept {
     const auto alive = inner_;  // a callback may destroy the session
+    if (!alive) return;
     alive->end();
     alive->see_off_calls();
+}
+const std::shared_ptr<session::implementation>& session::inner() const {
+    if (inner_) return inner_;
+    throw error(errc::invalid_argument, "the session was moved from: use the one it was moved to");
 }
 const session_id& session::id() const noexcept {
     return inner_->id();

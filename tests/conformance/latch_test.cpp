@@ -117,8 +117,8 @@ TEST_F(latch_suite, a_key_in_use_as_another_kind_is_refused_also_by_those_who_on
                    said.find("as a latch") != std::string::npos;
         };
         EXPECT_TRUE(names_both([&] { (void)mine.try_join(); })) << other;
-        EXPECT_TRUE(names_both([&] { mine.tally(); })) << other;
-        EXPECT_TRUE(names_both([&] { mine.wait_for(30ms); })) << other;
+        EXPECT_TRUE(names_both([&] { (void)mine.tally(); })) << other;
+        EXPECT_TRUE(names_both([&] { (void)mine.wait_for(30ms); })) << other;
     };
     auto held = mutex{dying, name_}.try_acquire();
     ASSERT_TRUE(held);

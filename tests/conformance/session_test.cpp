@@ -41,6 +41,19 @@ TEST_F(session_suite, a_session_shows_in_the_list_while_it_lives_and_is_gone_whe
     EXPECT_FALSE(find(two.id()));
 }
 
+TEST_F(session_suite, a_session_that_was_moved_from_refuses_locks) {
+    session one{first_, calm("one")};
+    session moved = std::move(one);
+    const auto refused = thrown_by([&] { (void)mutex{one, fresh("k")}; });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::invalid_argument);
+    EXPECT_NE(std::string{refused->what()}.find("moved from"), std::string::npos);
+    one.end();
+    EXPECT_TRUE(moved.is_live());
+    one = std::move(moved);
+    EXPECT_TRUE(is_granted(mutex{one, fresh("k")}.try_acquire()));
+}
+
 TEST_F(session_suite, the_heartbeat_keeps_everything_it_holds_beyond_the_ttl) {
     session one{first_, brisk("one")}, other{second_, calm("other")};
     std::vector<key> names;
@@ -323,7 +336,7 @@ TEST_F(session_suite, bad_settings_are_refused_before_anything_is_sent) {
     for (const auto ttl : {0ms, -1ms, 999ms, 86'400'001ms, std::chrono::milliseconds::max()}) {
         auto settings = calm("bad");
         settings.ttl = ttl;
-        const auto failure = thrown_by([&] { session{first_, settings}; });
+        const auto failure = thrown_by([&] { (void)session{first_, settings}; });
         ASSERT_TRUE(failure) << ttl.count();
         EXPECT_EQ(failure->code(), errc::invalid_argument);
     }
