@@ -9,17 +9,19 @@
 #include "admin/drift.hpp"
 #include "admin/health_store.hpp"
 #include "admin/history_store.hpp"
+#include "admin/migration_store.hpp"
 #include "admin/queue_findings.hpp"
-#include "admin/schema_store.hpp"
 #include "admin/work_findings.hpp"
 #include "core/in_words.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "database/schema_check.hpp"
+#include "database/schema_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
 #include "session/session_store.hpp"
+#include "session/upkeep_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -52,36 +54,38 @@ public:
         : db_(db), settings_(settings) {}
 
     std::vector<finding> all() {
-        look("the server", [&](connection& on, store& stores) {
+        look("the server", [&](connection& on, store_set& stores) {
             add_server(on.server());
-            add_environment(on, *stores.sessions);
-            add_clock(on, *stores.health);
-            append(found_, stores.health->examine_server(on, settings_));
+            add_environment(on, stores.get<session_store>());
+            add_clock(on, stores.get<health_store>());
+            append(found_, stores.get<health_store>().examine_server(on, settings_));
             say_how_written();
         });
         if (!is_reached_) return std::move(found_);
-        look("the schema", [&](connection& on, store& stores) { add_schema(on, stores); });
+        look("the schema", [&](connection& on, store_set& stores) { add_schema(on, stores); });
         if (!has_tables_) return std::move(found_);
-        look("the pooler", [&](connection& on, store& stores) { add_pooler(on, *stores.health); });
-        look("the tables", [&](connection& on, store& stores) {
-            append(found_, stores.health->examine_tables(on, settings_));
+        look("the pooler", [&](connection& on, store_set& stores) {
+            add_pooler(on, stores.get<health_store>());
         });
-        look("sessions", [&](connection& on, store& stores) { add_sessions(on, stores); });
-        look("the clean-up", [&](connection& on, store& stores) { add_clean_up(on, stores); });
-        look("held keys", [&](connection& on, store& stores) { add_long_holds(on, stores); });
-        look("queues", [&](connection& on, store& stores) {
-            append(found_, find_in_queues(on, *stores.health, settings_));
+        look("the tables", [&](connection& on, store_set& stores) {
+            append(found_, stores.get<health_store>().examine_tables(on, settings_));
         });
-        look("jobs that were given up", [&](connection& on, store& stores) {
-            append(found_, find_discarded(on, *stores.health));
+        look("sessions", [&](connection& on, store_set& stores) { add_sessions(on, stores); });
+        look("the clean-up", [&](connection& on, store_set& stores) { add_clean_up(on, stores); });
+        look("held keys", [&](connection& on, store_set& stores) { add_long_holds(on, stores); });
+        look("queues", [&](connection& on, store_set& stores) {
+            append(found_, find_in_queues(on, stores.get<health_store>(), settings_));
         });
-        look("runs", [&](connection& on, store& stores) {
-            append(found_, find_in_runs(on, *stores.runs));
+        look("jobs that were given up", [&](connection& on, store_set& stores) {
+            append(found_, find_discarded(on, stores.get<health_store>()));
         });
-        look("schedules", [&](connection& on, store& stores) {
-            append(found_, find_in_schedules(on, *stores.job_schedules));
+        look("runs", [&](connection& on, store_set& stores) {
+            append(found_, find_in_runs(on, stores.get<run_store>()));
         });
-        look("the history", [&](connection& on, store& stores) { add_history(on, stores); });
+        look("schedules", [&](connection& on, store_set& stores) {
+            append(found_, find_in_schedules(on, stores.get<job_schedule_store>()));
+        });
+        look("the history", [&](connection& on, store_set& stores) { add_history(on, stores); });
         return std::move(found_);
     }
 
@@ -137,8 +141,8 @@ private:
     // A failure may concern one question alone: a lock, or a connection that somebody ended.
     bool answers() {
         try {
-            db_.inner()->use_unchecked([](connection& on, store& stores) {
-                stores.health->clock(on);
+            db_.inner()->use_unchecked([](connection& on, store_set& stores) {
+                stores.get<health_store>().clock(on);
             });
             return true;
         } catch (const error&) {
@@ -146,8 +150,8 @@ private:
         }
     }
 
-    void add_history(connection& on, store& stores) {
-        if (!stores.history->status(on).is_broken) return;
+    void add_history(connection& on, store_set& stores) {
+        if (!stores.get<history_store>().status(on).is_broken) return;
         add(severity::warning,
             "history_not_written",
             "history is on, but its triggers are missing or disabled",
@@ -229,7 +233,7 @@ private:
         if (!on.server().is_pooled) return;
         bool is_by_transaction = false;
         const std::int64_t first = health.server_process(on);
-        db_.inner()->use_beside(bounds{}, [&](connection& other, store&) {
+        db_.inner()->use_beside(bounds{}, [&](connection& other, store_set&) {
             other.begin();
             is_by_transaction = health.server_process(other) == first;
             other.rollback();
@@ -266,11 +270,11 @@ private:
         return way;
     }
 
-    void add_schema(connection& on, store& stores) {
-        append(found_, stores.health->hidden_rows(on));
+    void add_schema(connection& on, store_set& stores) {
+        append(found_, stores.get<health_store>().hidden_rows(on));
         const auto records = recorded(on, stores);
-        const auto steps = compare(stores.schema->known(), records);
-        const std::string theirs = add_others(db_.inner()->installations(on));
+        const auto steps = compare(stores.get<schema_store>().known(), records);
+        const std::string theirs = add_others(stores.get<migration_store>().installations(on));
         if (!records || records->empty()) {
             add(severity::error,
                 "schema_missing",
@@ -300,9 +304,9 @@ private:
         const bool has_newer =
             std::any_of(steps.begin(), steps.end(), [](const auto& each) { return each.is_newer; });
         if (is_whole && !has_newer) {
-            append(found_, find_drift(on, *stores.health, db_.settings().names));
+            append(found_, find_drift(on, stores.get<health_store>(), db_.settings().names));
         }
-        if (is_whole) add_rights(on, *stores.health);
+        if (is_whole) add_rights(on, stores.get<health_store>());
     }
 
     static std::string way_to(const table_names& names) {
@@ -311,12 +315,13 @@ private:
     }
 
     // A user who lacks even the right to read the applied migrations was forgotten in the grants.
-    std::optional<std::vector<migration_record>> recorded(connection& on, store& stores) {
+    std::optional<std::vector<migration_record>> recorded(connection& on, store_set& stores) {
         try {
-            return stores.schema->recorded(on);
+            return stores.get<schema_store>().recorded(on);
         } catch (const error& refused) {
             if (refused.code() != errc::permission_denied) throw;
-            if (!add_rights_if_told(on, *stores.health)) add_missing_rights(refused.what());
+            if (!add_rights_if_told(on, stores.get<health_store>()))
+                add_missing_rights(refused.what());
             throw;
         }
     }
@@ -347,8 +352,8 @@ private:
             "leasehold migrate sql --grants USER prints the GRANTs; run them as the tables' owner");
     }
 
-    void add_sessions(connection& on, store& stores) {
-        const session_counts counts = stores.health->count_sessions(on);
+    void add_sessions(connection& on, store_set& stores) {
+        const session_counts counts = stores.get<health_store>().count_sessions(on);
         const auto per_second = std::lround(counts.heartbeats_per_second);
         add(severity::good,
             "heartbeats",
@@ -368,11 +373,12 @@ private:
                       : "look whether that process is stopped, swaps, or has lost its network");
     }
 
-    void add_clean_up(connection& on, store& stores) {
-        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than) +
-                                  stores.health->dead_shares(on, settings_.dead_longer_than);
+    void add_clean_up(connection& on, store_set& stores) {
+        const std::int64_t dead =
+            stores.get<health_store>().dead_holds(on, settings_.dead_longer_than) +
+            stores.get<health_store>().dead_shares(on, settings_.dead_longer_than);
         std::int64_t unfinished = 0;
-        for (const upkeep_progress& each : stores.schema->progress(on)) {
+        for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
             unfinished = std::max(unfinished, each.unfinished);
         }
         constexpr std::int64_t unfinished_max = 10;
@@ -387,11 +393,11 @@ private:
             "run `leasehold reap`, or let a program have a session open: each cleans up");
     }
 
-    void add_long_holds(connection& on, store& stores) {
+    void add_long_holds(connection& on, store_set& stores) {
         constexpr int shown_max = 5;
         const microseconds since = settings_.held_longer_than;
-        auto all = stores.health->long_holds(on, since, shown_max);
-        auto shares = stores.health->long_shares(on, since, shown_max);
+        auto all = stores.get<health_store>().long_holds(on, since, shown_max);
+        auto shares = stores.get<health_store>().long_shares(on, since, shown_max);
         const std::int64_t keys =
             (all.empty() ? 0 : all.front().holds) + (shares.empty() ? 0 : shares.front().holds);
         std::move(shares.begin(), shares.end(), std::back_inserter(all));

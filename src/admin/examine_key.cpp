@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "admin/health_store.hpp"
-#include "admin/read.hpp"
 #include "core/in_words.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
+#include "database/read.hpp"
 #include "leasehold/doctor.hpp"
 #include "leasehold/inspect.hpp"
 #include "locks/hold_store.hpp"
@@ -45,20 +45,20 @@ private:
     }
 
     void look_at_session() {
-        read(db_, [&](connection& on, store& stores) {
-            if (!stores.health) return;
+        read(db_, [&](connection& on, store_set& stores) {
+            if (!stores.find<health_store>()) return;
             const bool is_held = found_.lock && found_.lock->is_held;
             if (is_held && found_.lock->session) {
-                found_.session = stores.health->session_of(on, *found_.lock->session);
+                found_.session = stores.get<health_store>().session_of(on, *found_.lock->session);
             }
-            closed_for_ = stores.health->closed_for(on, name_);
+            closed_for_ = stores.get<health_store>().closed_for(on, name_);
         });
     }
 
     // A user who may only read cannot try whether the row is locked.
     void look_at_doubt() {
-        const auto refused = read(db_, [&](connection& on, store& stores) {
-            return stores.holds->why_row_lock_is_unknown(on, name_);
+        const auto refused = read(db_, [&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().why_row_lock_is_unknown(on, name_);
         });
         if (!refused) return;
         found_.findings.push_back(

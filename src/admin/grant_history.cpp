@@ -2,9 +2,9 @@
 
 #include "admin/history_store.hpp"
 #include "admin/migration_lock.hpp"
-#include "admin/read.hpp"
 #include "admin/require_prefix.hpp"
 #include "database/database.hpp"
+#include "database/read.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -32,9 +32,10 @@ void require_valid(const grant_filter& filter) {
 template <class Change>
 void change_history(const database& db, Change&& make) {
     try {
-        db.inner()->use([&](connection& on, store& stores) {
-            migration_lock lock{on, *stores.schema, db.inner()->settings().statement_timeout};
-            make(on, *stores.history);
+        db.inner()->use([&](connection& on, store_set& stores) {
+            migration_lock lock{
+                on, stores.get<migration_store>(), db.inner()->settings().statement_timeout};
+            make(on, stores.get<history_store>());
             lock.commit();
         });
     } catch (const error& failure) {
@@ -52,7 +53,9 @@ void change_history(const database& db, Change&& make) {
 }  // namespace
 
 grant_history_status find_grant_history(const database& db) {
-    return read(db, [](connection& on, store& stores) { return stores.history->status(on); });
+    return read(db, [](connection& on, store_set& stores) {
+        return stores.get<history_store>().status(on);
+    });
 }
 
 void keep_grant_history(const database& db, std::optional<std::chrono::microseconds> keep) {
@@ -66,8 +69,8 @@ void drop_grant_history(const database& db) {
 
 std::vector<grant_record> list_grants(const database& db, const grant_filter& filter) {
     require_valid(filter);
-    return read(db, [&](connection& on, store& stores) {
-        return stores.history->list(on, filter);
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<history_store>().list(on, filter);
     });
 }
 
@@ -75,8 +78,8 @@ std::vector<grant_record> list_grants_of(
     const database& db, const key& name, const grant_filter& filter
 ) {
     require_valid(filter);
-    return read(db, [&](connection& on, store& stores) {
-        return stores.history->list_of(on, name, filter);
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<history_store>().list_of(on, name, filter);
     });
 }
 

@@ -8,6 +8,7 @@
 // throws.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@
 #include "locks/hold_store.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 class error;
 
@@ -68,6 +71,7 @@ finding not_looked_at(std::string_view at, const error& failure);
 class health_store {
 public:
     virtual ~health_store() = default;
+    static std::unique_ptr<health_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Examines the server alone: our tables need not exist.
     virtual std::vector<finding> examine_server(
@@ -99,7 +103,7 @@ public:
     virtual std::vector<finding> hidden_rows(connection&) { return {}; }
 
     // "INSERT, UPDATE ON leasehold_lock" for each table on which this user lacks a right that
-    // schema_store::grants() has.
+    // migration_store::grants() has.
     virtual std::vector<std::string> missing_rights(connection& on) = 0;
 
     virtual session_counts count_sessions(connection& on) = 0;

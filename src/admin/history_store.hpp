@@ -8,6 +8,7 @@
 // counts).
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,14 @@
 
 namespace leasehold {
 
+class sql_dialect;
+
 class history_store {
 public:
     virtual ~history_store() = default;
+    static std::unique_ptr<history_store> make(const std::shared_ptr<const sql_dialect>& how);
 
-    // Within schema_store::lock(): makes the existing triggers and tables anew.
+    // Within migration_store::lock(): makes the existing triggers and tables anew.
     virtual void start(connection& on, std::optional<std::chrono::microseconds> keep) = 0;
     virtual void stop(connection& on) = 0;
 
@@ -32,11 +36,6 @@ public:
     virtual std::vector<grant_record> list_of(
         connection& on, const key& name, const grant_filter& filter
     ) = 0;
-
-    // Removes at most that many grants whose time to be kept is over, the oldest first; answers
-    // with their number. If there are none it reads two rows and writes nothing. MAY commit
-    // asynchronously.
-    virtual std::int64_t prune(connection& on, int rows_max) = 0;
 };
 
 }  // namespace leasehold

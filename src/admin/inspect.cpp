@@ -6,9 +6,9 @@
 #include <string>
 #include <tuple>
 
-#include "admin/read.hpp"
 #include "admin/require_prefix.hpp"
 #include "database/database.hpp"
+#include "database/read.hpp"
 #include "leasehold/error.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/holder_store.hpp"
@@ -32,9 +32,9 @@ std::vector<Entry> all_pages(Ask&& ask) {
     }
 }
 
-std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view prefix) {
+std::vector<lock_info> mutexes(connection& on, store_set& stores, std::string_view prefix) {
     auto all = all_pages<lock_info>([&](const lock_info* after) {
-        return stores.holds->list(on, prefix, after ? after->key : "", page_size);
+        return stores.get<hold_store>().list(on, prefix, after ? after->key : "", page_size);
     });
     for (lock_info& each : all) each.holders = 1;
     return all;
@@ -47,10 +47,10 @@ void sort_by_grant(std::vector<lock_info>& all) {
 }
 
 // The entries of keys that several hold, one for each holder, oldest grant first.
-std::vector<lock_info> holders(connection& on, store& stores, std::string_view prefix) {
+std::vector<lock_info> holders(connection& on, store_set& stores, std::string_view prefix) {
     auto all = all_pages<lock_info>([&](const lock_info* after) {
         const std::string last = after ? after->key : "";
-        return stores.holders->list(
+        return stores.get<holder_store>().list(
             on, prefix, last, after ? after->owner : std::nullopt, page_size
         );
     });
@@ -129,16 +129,16 @@ std::vector<lock_info> merged(
     return holders;
 }
 
-std::vector<lock_info> holders_of(connection& on, store& stores, const key& name) {
-    auto all = stores.holders->holders_of(on, name);
+std::vector<lock_info> holders_of(connection& on, store_set& stores, const key& name) {
+    auto all = stores.get<holder_store>().holders_of(on, name);
     if (all.empty()) return all;
-    const auto gate = stores.holders->gate(on, name);
+    const auto gate = stores.get<holder_store>().gate(on, name);
     add_totals(all, gate ? &*gate : nullptr);
     return all;
 }
 
-std::optional<lock_info> mutex_of(connection& on, store& stores, const key& name) {
-    auto found = stores.holds->describe(on, name, true);
+std::optional<lock_info> mutex_of(connection& on, store_set& stores, const key& name) {
+    auto found = stores.get<hold_store>().describe(on, name, true);
     if (!found) return std::nullopt;
     if (found->info.is_held) found->info.holders = 1;
     return std::move(found->info);
@@ -147,11 +147,11 @@ std::optional<lock_info> mutex_of(connection& on, store& stores, const key& name
 std::optional<lock_info> freed_mutex(
     database::implementation& with,
     connection& on,
-    store& stores,
+    store_set& stores,
     const key& name,
     std::optional<fencing_token> only
 ) {
-    auto found = stores.holds->force_release(on, name, only);
+    auto found = stores.get<hold_store>().force_release(on, name, only);
     if (!found) return std::nullopt;
     serve_quietly(with, on, stores, name);
     found->holders = 1;
@@ -197,15 +197,15 @@ std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
     return end > 0 ? end : limit;
 }
 
-lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter) {
+lock_page page_of_locks(connection& on, store_set& stores, const lock_filter& filter) {
     const auto& [prefix, after, limit] = filter;
     // The greatest owner: the page begins behind every owner of that key.
     const auto last_owner = identity::from_bytes(std::string(identity::size_bytes, '\xff'));
     const auto from = after.empty() ? std::nullopt : std::optional{last_owner};
-    auto held = stores.holds->list(on, prefix, after, limit + 1);
+    auto held = stores.get<hold_store>().list(on, prefix, after, limit + 1);
     for (lock_info& each : held) each.holders = 1;
-    auto holders = stores.holders->list(on, prefix, after, from, limit + 1);
-    auto gates = stores.holders->gates(on, prefix, after, limit + 1);
+    auto holders = stores.get<holder_store>().list(on, prefix, after, from, limit + 1);
+    auto gates = stores.get<holder_store>().gates(on, prefix, after, limit + 1);
     common_end end{static_cast<std::size_t>(limit)};
     end.note(held);
     end.note(holders);
@@ -214,7 +214,7 @@ lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter
         // The last key may have more holders than these.
         const std::string name = holders.back().key;
         std::erase_if(holders, [&](const lock_info& each) { return each.key == name; });
-        auto rest = stores.holders->holders_of(on, key{name});
+        auto rest = stores.get<holder_store>().holders_of(on, key{name});
         std::move(rest.begin(), rest.end(), std::back_inserter(holders));
     }
     end.cut(held);
@@ -232,19 +232,19 @@ lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter
 }  // namespace
 
 std::optional<lock_info> describe(const database& db, const key& name) {
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         auto found = mutex_of(on, stores, name);
         if (!found || found->is_held) return found;
         auto holders = holders_of(on, stores, name);
         if (!holders.empty()) return std::optional{std::move(holders.front())};
-        const auto gate = stores.holders->gate(on, name);
+        const auto gate = stores.get<holder_store>().gate(on, name);
         if (gate && gate->arrived > 0) return std::optional{without_holder(*gate)};
         return found;
     });
 }
 
 std::vector<lock_info> list_holders(const database& db, const key& name) {
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         auto found = mutex_of(on, stores, name);
         if (!found) return std::vector<lock_info>{};
         if (found->is_held) return std::vector{*std::move(found)};
@@ -254,10 +254,10 @@ std::vector<lock_info> list_holders(const database& db, const key& name) {
 
 std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
     require_prefix(prefix);
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         std::vector<lock_info> all = holders(on, stores, prefix);
         const auto gates = all_pages<gate_info>([&](const gate_info* after) {
-            return stores.holders->gates(on, prefix, after ? after->key : "", page_size);
+            return stores.get<holder_store>().gates(on, prefix, after ? after->key : "", page_size);
         });
         return merged(std::move(all), gates, mutexes(on, stores, prefix));
     });
@@ -269,22 +269,22 @@ lock_page list_some_locks(const database& db, const lock_filter& filter) {
     if (filter.limit < 1 || filter.limit > page_size) {
         throw error(errc::invalid_argument, "a page has 1 to 1,000 entries");
     }
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         return page_of_locks(on, stores, filter);
     });
 }
 
 lock_counts count_locks(const database& db, std::string_view prefix) {
     require_prefix(prefix);
-    return read(db, [&](connection& on, store& stores) {
-        return stores.holders->count(on, prefix);
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<holder_store>().count(on, prefix);
     });
 }
 
 std::vector<waiter_info> list_waiters(const database& db, const key& name) {
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         const auto queue = all_pages<queued_waiter>([&](const queued_waiter* after) {
-            return stores.waiters->list(on, name, after ? after->ticket : 0, page_size);
+            return stores.get<waiter_store>().list(on, name, after ? after->ticket : 0, page_size);
         });
         std::vector<waiter_info> all;
         all.reserve(queue.size());
@@ -301,18 +301,18 @@ std::vector<lock_info> list_free_keys(
     if (limit < 1 || limit > limit_max) {
         throw error(errc::invalid_argument, "a page of keys is of 1 to 100000");
     }
-    return read(db, [&](connection& on, store& stores) {
-        return stores.holds->list_free(on, prefix, after, limit);
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().list_free(on, prefix, after, limit);
     });
 }
 
 std::vector<waiter_info> list_all_waiters(const database& db, std::string_view prefix) {
     require_prefix(prefix);
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         std::vector<waiter_info> all;
         std::int64_t ticket = 0;
         while (true) {
-            const auto page = stores.waiters->list_all(
+            const auto page = stores.get<waiter_store>().list_all(
                 on, prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
             );
             for (const queued_waiter& each : page) all.push_back(each.info);
@@ -323,18 +323,19 @@ std::vector<waiter_info> list_all_waiters(const database& db, std::string_view p
 }
 
 std::optional<row_lock_info> find_row_lock(const database& db, const key& name) {
-    return read(db, [&](connection& on, store& stores) {
-        return stores.holds->find_row_lock(on, name);
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().find_row_lock(on, name);
     });
 }
 
 std::vector<row_lock_info> list_row_locks(const database& db, std::string_view prefix) {
     require_prefix(prefix);
     constexpr int looked_at_max = 100;
-    return read(db, [&](connection& on, store& stores) {
+    return read(db, [&](connection& on, store_set& stores) {
         std::vector<row_lock_info> all;
-        for (const std::string& each : stores.holds->list_passed(on, prefix, looked_at_max)) {
-            auto found = stores.holds->find_row_lock(on, key{each});
+        for (const std::string& each :
+             stores.get<hold_store>().list_passed(on, prefix, looked_at_max)) {
+            auto found = stores.get<hold_store>().find_row_lock(on, key{each});
             if (found) all.push_back(*std::move(found));
         }
         return all;
@@ -342,22 +343,24 @@ std::vector<row_lock_info> list_row_locks(const database& db, std::string_view p
 }
 
 std::vector<session_info> list_sessions(const database& db) {
-    return read(db, [&](connection& on, store& stores) { return stores.sessions->list(on); });
+    return read(db, [&](connection& on, store_set& stores) {
+        return stores.get<session_store>().list(on);
+    });
 }
 
 std::optional<lock_info> request_revoke(const database& db, const key& name) {
-    return db.inner()->use([&](connection& on, store& stores) {
-        return stores.holds->request_revoke(on, name);
+    return db.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().request_revoke(on, name);
     });
 }
 
 std::optional<lock_info> force_release(const database& db, const key& name) {
-    auto freed = db.inner()->use([&](connection& on, store& stores) {
+    auto freed = db.inner()->use([&](connection& on, store_set& stores) {
         auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
         if (found) return found;
         // Holders do not tell the numbers of arrivals and permits: read the gate before freeing it.
-        const auto gate = stores.holders->gate(on, name);
-        auto holders = stores.holders->force_release(on, name);
+        const auto gate = stores.get<holder_store>().gate(on, name);
+        auto holders = stores.get<holder_store>().force_release(on, name);
         add_totals(holders, gate ? &*gate : nullptr);
         if (!holders.empty()) return std::optional{std::move(holders.front())};
         if (gate && gate->arrived > 0) found = without_holder(*gate);
@@ -368,7 +371,7 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
 }
 
 std::optional<lock_info> force_release(const database& db, const key& name, fencing_token only) {
-    auto freed = db.inner()->use([&](connection& on, store& stores) {
+    auto freed = db.inner()->use([&](connection& on, store_set& stores) {
         return freed_mutex(*db.inner(), on, stores, name, only);
     });
     if (freed) tell_freed(db, *freed);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "admin/migration_lock.hpp"
-#include "admin/schema_store.hpp"
+#include "admin/migration_store.hpp"
 #include "database/database.hpp"
 #include "database/schema_check.hpp"
 #include "leasehold/error.hpp"
@@ -12,18 +12,18 @@
 namespace leasehold {
 namespace {
 
-const migration* find(const schema_store& schema, int version) {
+const migration* find(const migration_store& schema, int version) {
     for (const migration& each : schema.known()) {
         if (each.version == version) return &each;
     }
     return nullptr;
 }
 
-int newest(const schema_store& schema) {
+int newest(const migration_store& schema) {
     return schema.known().empty() ? 0 : schema.known().back().version;
 }
 
-void require_known(const schema_store& schema, int version) {
+void require_known(const migration_store& schema, int version) {
     if (version >= 0 && version <= newest(schema)) return;
     throw error(
         errc::invalid_argument,
@@ -32,7 +32,7 @@ void require_known(const schema_store& schema, int version) {
     );
 }
 
-std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bool resume) {
+std::vector<migration_step> sound_steps(connection& on, migration_store& schema, bool resume) {
     auto records = schema.recorded(on);
     auto steps = compare(schema.known(), records);
     if (resume && records) {
@@ -56,7 +56,7 @@ migration_record record_of(const migration& file, bool is_finished) {
 // number of processes share the work without doing any of it twice.
 std::optional<migration_step> up_once(
     connection& on,
-    schema_store& schema,
+    migration_store& schema,
     std::chrono::milliseconds patience,
     int to_version,
     bool resume
@@ -69,7 +69,7 @@ std::optional<migration_step> up_once(
     if (next == steps.end() || next->version > to_version) return std::nullopt;
     const migration& file = *find(schema, next->version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
-    schema.apply(on, file.up);
+    schema.apply(on, schema.texts(file.version).up);
     schema.record(on, record_of(file, true));
     lock.commit();
     migration_step done = *next;
@@ -80,12 +80,12 @@ std::optional<migration_step> up_once(
 
 // Runs apart from the transaction of the first step, which a missing table would break: a schema
 // that was damaged by hand can be taken back, too.
-void require_no_live_session(connection& on, store& stores, int to_version) {
-    const auto records = stores.schema->recorded(on);
+void require_no_live_session(connection& on, store_set& stores, int to_version) {
+    const auto records = stores.get<migration_store>().recorded(on);
     if (!records || records->empty() || records->back().version <= to_version) return;
     std::vector<session_info> sessions;
     try {
-        sessions = stores.sessions->list(on);
+        sessions = stores.get<session_store>().list(on);
     } catch (const error& failure) {
         if (failure.code() != errc::schema_missing) throw;
     }
@@ -100,7 +100,7 @@ void require_no_live_session(connection& on, store& stores, int to_version) {
 }
 
 std::optional<migration_step> down_once(
-    connection& on, schema_store& schema, std::chrono::milliseconds patience, int to_version
+    connection& on, migration_store& schema, std::chrono::milliseconds patience, int to_version
 ) {
     migration_lock lock{on, schema, patience};
     // Looks for the tables under the lock: otherwise another program could drop them between the
@@ -126,7 +126,7 @@ std::optional<migration_step> down_once(
     }
     const migration& file = *find(schema, last.version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
-    schema.apply(on, file.down);
+    schema.apply(on, schema.texts(last.version).down);
     schema.forget(on, last.version);
     if (steps.size() == 1) schema.drop_records(on);
     lock.commit();
@@ -139,8 +139,8 @@ std::vector<migration_step> migrate(const database& db, const migrate_settings& 
     db.inner()->create();
     const auto patience = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
-    db.inner()->use_unchecked([&](connection& on, store& stores) {
-        schema_store& schema = *stores.schema;
+    db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+        migration_store& schema = stores.get<migration_store>();
         const int to = settings.to_version == -1 ? newest(schema) : settings.to_version;
         require_known(schema, to);
         while (auto step = up_once(on, schema, patience, to, settings.resume)) {
@@ -154,10 +154,10 @@ std::vector<migration_step> migrate(const database& db, const migrate_settings& 
 std::vector<migration_step> migrate_down(const database& db, int to_version) {
     const auto patience = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
-    db.inner()->use_unchecked([&](connection& on, store& stores) {
-        require_known(*stores.schema, to_version);
+    db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+        require_known(stores.get<migration_store>(), to_version);
         require_no_live_session(on, stores, to_version);
-        while (auto step = down_once(on, *stores.schema, patience, to_version)) {
+        while (auto step = down_once(on, stores.get<migration_store>(), patience, to_version)) {
             done.push_back(std::move(*step));
         }
     });
@@ -166,15 +166,17 @@ std::vector<migration_step> migrate_down(const database& db, int to_version) {
 }
 
 std::vector<migration_step> migration_status(const database& db) {
-    return db.inner()->use_unchecked([&](connection& on, store& stores) {
-        return compare(stores.schema->known(), stores.schema->recorded(on));
+    return db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+        return compare(
+            stores.get<migration_store>().known(), stores.get<migration_store>().recorded(on)
+        );
     });
 }
 
 std::vector<installation> list_installations(const database& db) {
     try {
-        return db.inner()->use_unchecked([&](connection& on, store&) {
-            return db.inner()->installations(on);
+        return db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+            return stores.get<migration_store>().installations(on);
         });
     } catch (const error& failure) {
         if (failure.code() == errc::schema_missing) return {};
@@ -183,14 +185,14 @@ std::vector<installation> list_installations(const database& db) {
 }
 
 void require_schema(const database& db) {
-    db.inner()->use_unchecked([&](connection& on, store& stores) {
-        require_schema(on, *stores.schema);
+    db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+        require_schema(on, stores.get<migration_store>());
     });
 }
 
 std::string migration_sql(engine which, const table_names& names, int from, int to) {
-    const store stores = make_store(which, names);
-    const schema_store& schema = *stores.schema;
+    const auto stores = make_stores(which, names);
+    const migration_store& schema = stores->get<migration_store>();
     const int until = to == -1 ? newest(schema) : to;
     require_known(schema, from);
     require_known(schema, until);
@@ -213,7 +215,7 @@ std::string grants_sql(engine which, const table_names& names, std::string_view 
                          "characters"
         );
     }
-    return make_store(which, names).schema->grants(user);
+    return make_stores(which, names)->get<migration_store>().grants(user);
 }
 
 }  // namespace leasehold

@@ -1,14 +1,14 @@
 #pragma once
 #include <chrono>
 
-#include "admin/schema_store.hpp"
+#include "admin/migration_store.hpp"
 
 namespace leasehold {
 
 // Holds the migrators' lock; without commit() a transaction is rolled back.
 class migration_lock {
 public:
-    migration_lock(connection& on, schema_store& schema, std::chrono::milliseconds patience)
+    migration_lock(connection& on, migration_store& schema, std::chrono::milliseconds patience)
         : on_(on), schema_(schema) {
         schema_.lock(on_, patience);
     }
@@ -24,7 +24,7 @@ public:
 
 private:
     connection& on_;
-    schema_store& schema_;
+    migration_store& schema_;
     bool is_released_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admin/health_store.hpp"
+#include "admin/sql_stores.hpp"
 #include "leasehold/error.hpp"
 #include "sql/sql_store.hpp"
 
@@ -55,7 +56,7 @@ public:
 
 protected:
     explicit sql_health_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "health"), shapes_(how_->of("shape")) {}
+        : sql_store(std::move(how), admin_sql, "health"), shapes_(how_->of(admin_sql, "shape")) {}
 
     const statements& shapes_;
 

@@ -114,8 +114,4 @@ std::vector<grant_record> sql_history_store::list_of(
     return grants_in(read(on, "list_of", {value_of(name), value_of_period(filter), filter.limit}));
 }
 
-std::int64_t sql_history_store::prune(connection& on, int rows_max) {
-    return write(on, "prune", {rows_max}).affected_rows;
-}
-
 }  // namespace leasehold

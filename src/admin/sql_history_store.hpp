@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "admin/history_store.hpp"
+#include "admin/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -14,7 +15,7 @@ namespace leasehold {
 class sql_history_store : public history_store, protected sql_store {
 public:
     explicit sql_history_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "history") {}
+        : sql_store(std::move(how), admin_sql, "history") {}
 
     void start(connection& on, std::optional<std::chrono::microseconds> keep) override;
     void stop(connection& on) override;
@@ -22,7 +23,6 @@ public:
     std::vector<grant_record> list(connection& on, const grant_filter& filter) override;
     std::vector<grant_record> list_of(connection& on, const key& name, const grant_filter& filter)
         override;
-    std::int64_t prune(connection& on, int rows_max) override;
 
 protected:
     // True if this very user has made the triggers as make_triggers() would. Then they stay: a

@@ -92,7 +92,7 @@ std::shared_ptr<const table_store> dialect_of(engine which) {
     if (which == engine::memory) {
         throw error(errc::unsupported, "the model database has no tables to claim from");
     }
-    return make_store(which, {}).tables;
+    return table_store::make(which);
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ std::vector<std::string> claim_table::check(connection& inside) {
 
 void claim_table::check(const database& db) {
     const auto warnings =
-        db.inner()->use_unchecked([&](connection& on, store&) { return check(on); });
+        db.inner()->use_unchecked([&](connection& on, store_set&) { return check(on); });
     for (const std::string& each : warnings) db.inner()->tell({event_kind::warning, "", 0, each});
 }
 

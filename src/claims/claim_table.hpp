@@ -13,7 +13,7 @@
 #include "core/thread_mutex.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 

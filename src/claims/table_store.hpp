@@ -11,6 +11,7 @@
 //
 // Threads: stateless; safe.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -166,6 +167,7 @@ struct change_request {
 class table_store {
 public:
     virtual ~table_store() = default;
+    static std::unique_ptr<table_store> make(engine which);
 
     // ---- the catalogue: plain reads
 

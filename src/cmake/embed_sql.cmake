@@ -1,12 +1,15 @@
-# Turns migrations/<engine>/NNNN_name.{up,down}.sql into one include file of initialisers:
-#   {1, "locks", R"sql(…)sql", R"sql(…)sql", "<SHA-256 of the up file>"},
+# Turns migrations/<engine>/NNNN_name.{up,down}.sql into two include files of initialisers, names
+# and texts:
+#   {1, "locks", "<SHA-256 of the up file>"},
+#   {1, R"sql(…)sql", R"sql(…)sql"},
 # Byte-faithful, at build time, without a generator program or files at run time.
-function(leasehold_embed_sql engine output)
+function(leasehold_embed_migrations engine)
     set(folder "${PROJECT_SOURCE_DIR}/migrations/${engine}")
     # The only glob of the project: migrations are append-only files found by their numbers.
     file(GLOB ups CONFIGURE_DEPENDS "${folder}/*.up.sql")
     list(SORT ups)
-    set(text "")
+    set(names "")
+    set(texts "")
     foreach(up IN LISTS ups)
         get_filename_component(file_name "${up}" NAME)
         if(NOT file_name MATCHES "^0*([1-9][0-9]*)_([a-z0-9_]+)\\.up\\.sql$")
@@ -22,21 +25,21 @@ function(leasehold_embed_sql engine output)
         file(SHA256 "${up}" checksum)
         file(READ "${up}" up_text)
         file(READ "${down}" down_text)
-        string(APPEND text "{${version}, \"${name}\", R\"sql(${up_text})sql\",\n")
-        string(APPEND text "R\"sql(${down_text})sql\", \"${checksum}\"},\n")
+        string(APPEND names "{${version}, \"${name}\", \"${checksum}\"},\n")
+        string(APPEND texts "{${version}, R\"sql(${up_text})sql\",\nR\"sql(${down_text})sql\"},\n")
     endforeach()
-    file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
+    set(folder "${CMAKE_CURRENT_BINARY_DIR}/sql")
+    file(CONFIGURE OUTPUT "${folder}/migration_names_${engine}.inc" CONTENT "${names}" @ONLY)
+    file(CONFIGURE OUTPUT "${folder}/migration_texts_${engine}.inc" CONTENT "${texts}" @ONLY)
 endfunction()
 
-# Turns src/<room>/<engine>/<name>.sql of these <room>/<name> into one include file of initialisers,
-# one for each block of a file; src/sql/statements.hpp says what a block is.
+# Turns these src/<room>/<engine>/<name>.sql into one include file of initialisers, one for each
+# block of a file; src/sql/statements.hpp says what a block is.
 #   {"hold", block_kind::name, "release", R"sql(…)sql"},
-function(leasehold_embed_statements engine output)
+function(leasehold_embed_statements engine room)
     string(ASCII 1 begins)
     set(text "")
-    foreach(each IN LISTS ARGN)
-        get_filename_component(room "${each}" DIRECTORY)
-        get_filename_component(name "${each}" NAME)
+    foreach(name IN LISTS ARGN)
         set(path "${PROJECT_SOURCE_DIR}/src/${room}/${engine}/${name}.sql")
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         file(READ "${path}" blocks)
@@ -58,5 +61,6 @@ function(leasehold_embed_statements engine output)
         )
         string(APPEND text "${blocks}")
     endforeach()
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/sql/statements_${room}_${engine}.inc")
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()

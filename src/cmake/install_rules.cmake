@@ -56,11 +56,16 @@ foreach(component IN LISTS leasehold_installed)
         set(package tool)
         set(kinds RUNTIME COMPONENT tool)
     endif()
+    set(features "")
     if(component STREQUAL "core")
         list(APPEND kinds FILE_SET adapters COMPONENT dev)
+        list(TRANSFORM leasehold_features PREPEND leasehold_ OUTPUT_VARIABLE features)
     endif()
     # A set of its own for each, so that one can be packaged, and found, without the others.
-    install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${kinds})
+    install(
+        TARGETS leasehold_${component} ${features}
+        EXPORT leasehold_${component}_targets ${kinds}
+    )
     install(
         EXPORT leasehold_${component}_targets
         NAMESPACE leasehold::

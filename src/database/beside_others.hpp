@@ -26,7 +26,7 @@ Answer ask_beside_others(
         const Wanted& what;
         std::optional<Answer> answer;
     };
-    const auto together = [&](connection& on, store& stores, const combiner::requests& all) {
+    const auto together = [&](connection& on, store_set& stores, const combiner::requests& all) {
         std::vector<const Wanted*> what;
         for (const auto* each : all) what.push_back(&static_cast<const asked*>(each)->what);
         std::vector<std::optional<Answer>> answers = several(on, stores, what);
@@ -36,7 +36,9 @@ Answer ask_beside_others(
     };
     asked mine{wanted};
     const auto lend = [&](const bounds& until, const auto& use) { within.use(until, use); };
-    const auto by_itself = [&](connection& on, store& stores) { mine.answer = alone(on, stores); };
+    const auto by_itself = [&](connection& on, store_set& stores) {
+        mine.answer = alone(on, stores);
+    };
     if (within.combines()) {
         others.carry(mine, of_call, lend, together, by_itself, [&] {
             return mine.answer.has_value();

@@ -42,7 +42,7 @@
 #include "database/pool.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 
@@ -90,7 +90,7 @@ public:
         bounds within = of_call;
         if (join(mine, within)) {
             bool has_taken = false;
-            const auto use = [&](connection& on, store& stores) {
+            const auto use = [&](connection& on, store_set& stores) {
                 const batch taken = take(mine);
                 has_taken = true;
                 send(taken, on, [&] { together(on, stores, taken.all); });

@@ -5,10 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "admin/schema_store.hpp"
-#include "admin/sql_installations.hpp"
 #include "core/process.hpp"
 #include "database/schema_check.hpp"
+#include "database/schema_store.hpp"
 #include "leasehold/error.hpp"
 #include "session/session_store.hpp"
 #include "sql/dialects.hpp"
@@ -60,19 +59,24 @@ void require_standbys_of(engine found, const database_settings& settings) {
 
 }  // namespace
 
-store make_store(engine which, const table_names& names, written_nodes written) {
-    switch (which) {
-        case engine::postgres:
-            return make_postgres_store(names, written);
-        case engine::mysql:
-        case engine::mariadb:
-            return make_mysql_store(names, which, written);
-        case engine::sqlite:
-            return make_sqlite_store(names);
-        case engine::memory:
-            break;
-    }
-    throw error(errc::unsupported, "the model database has no store of its own");
+std::unique_ptr<store_set> make_stores(
+    engine which, const table_names& names, written_nodes written
+) {
+    const auto dialect = [&] {
+        switch (which) {
+            case engine::postgres:
+                return make_postgres_dialect(names, written);
+            case engine::mysql:
+            case engine::mariadb:
+                return make_mysql_dialect(names, which, written);
+            case engine::sqlite:
+                return make_sqlite_dialect(names);
+            case engine::memory:
+                break;
+        }
+        throw error(errc::unsupported, "the model database has no dialect");
+    };
+    return std::make_unique<store_set>(dialect());
 }
 
 database::implementation::implementation(
@@ -82,28 +86,24 @@ database::implementation::implementation(
       create_(std::move(create)),
       pool_(entering(std::move(connect)), settings_) {}
 
-database::implementation::implementation(connector connect, store given, database_settings settings)
+database::implementation::implementation(
+    connector connect, std::unique_ptr<store_set> given, database_settings settings
+)
     : settings_(checked(std::move(settings))),
       pool_(std::move(connect), settings_),
-      has_store_(true),
-      store_(std::move(given)),
+      stores_(std::move(given)),
       schema_checked_(true) {}
 
-std::vector<installation> database::implementation::installations(connection& on) const {
-    return installations_in(on, settings_.names);
-}
-
-store& database::implementation::store_for(connection& on) {
+store_set& database::implementation::store_for(connection& on) {
     const thread_guard guard{mutex_};
     const engine found = on.server().engine;
-    if (!has_store_) {
+    if (!stores_) {
         require_standbys_of(found, settings_);
         const bool needs_one = settings_.requires_standby;
-        store_ = make_store(
+        stores_ = make_stores(
             found, settings_.names, needs_one ? written_nodes::one_with_standby : written_nodes::one
         );
         engine_ = found;
-        has_store_ = true;
     } else if (engine_ != found) {
         throw error(
             errc::unsupported,
@@ -111,7 +111,7 @@ store& database::implementation::store_for(connection& on) {
                 std::string(name_of(found)) + "; open the database again"
         );
     }
-    return has_several_writers_ ? cluster_store_ : store_;
+    return has_several_writers_ ? *cluster_stores_ : *stores_;
 }
 
 connector database::implementation::entering(connector connect) {
@@ -130,11 +130,11 @@ connector database::implementation::entering(connector connect) {
 
 // A connection to a server that is known to be a cluster begins with the cluster's settings.
 void database::implementation::admit(connection& on) {
-    if (has_several_writers_) store_for(on).sessions->enter_cluster(on);
+    if (has_several_writers_) store_for(on).get<session_store>().enter_cluster(on);
     if (!schema_checked_) return;
     session_store::replication found;
     try {
-        found = store_for(on).sessions->look_at_replication(on);
+        found = store_for(on).get<session_store>().look_at_replication(on);
     } catch (const error&) {
         return;  // the first statement of a caller tells of that
     }
@@ -145,16 +145,17 @@ void database::implementation::heed(connection& on, const session_store::replica
     tell_standbys(found.standbys);
     if (!found.branch || on.server().place.empty()) return;
     require_branch(on.server().place, {*found.branch, found.incarnation}, [&] {
-        session_store& sessions = *store_for(on).sessions;
+        session_store& sessions = store_for(on).get<session_store>();
         if (!sessions.begin_branch(on, random_branch())) return std::int64_t{0};
         return sessions.look_at_replication(on).branch.value_or(0);
     });
 }
 
 void database::implementation::look_for_cluster(connection& on) {
-    const bool is_one = has_several_writers_ || store_for(on).sessions->has_several_writers(on);
+    const bool is_one =
+        has_several_writers_ || store_for(on).get<session_store>().has_several_writers(on);
     if (is_one) go_on_in_cluster(on);
-    heed(on, store_for(on).sessions->look_at_replication(on));
+    heed(on, store_for(on).get<session_store>().look_at_replication(on));
 }
 
 void database::implementation::require_branch(
@@ -214,32 +215,32 @@ bool database::implementation::is_look_due() noexcept {
 void database::implementation::go_on_in_cluster(connection& on) {
     if (settings_.one_node_is_written_to) return;
     if (!has_several_writers_) {
-        store made = make_store(on.server().engine, settings_.names, written_nodes::several);
+        auto made = make_stores(on.server().engine, settings_.names, written_nodes::several);
         const thread_guard guard{mutex_};
-        if (!has_several_writers_) cluster_store_ = std::move(made);
+        if (!has_several_writers_) cluster_stores_ = std::move(made);
         has_several_writers_ = true;
         pool_.fill_anew();
     }
-    store_for(on).sessions->enter_cluster(on);
+    store_for(on).get<session_store>().enter_cluster(on);
 }
 
-store& database::implementation::ready_store(connection& on) {
-    store& stores = store_for(on);
+store_set& database::implementation::ready_store(connection& on) {
+    store_set& stores = store_for(on);
     if (!schema_checked_) {
-        const server_environment found = stores.sessions->environment(on);
+        const server_environment found = stores.get<session_store>().environment(on);
         // Another node may have made the tables a moment ago, so this node may not show them yet.
         if (found.has_several_writers) go_on_in_cluster(on);
-        const std::string newer = require_schema(on, *stores.schema);
+        const std::string newer = require_schema(on, stores.get<schema_store>());
         for (const std::string& problem : {newer, found.problem()}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
-        heed(on, stores.sessions->look_at_replication(on));
+        heed(on, stores.get<session_store>().look_at_replication(on));
         schema_checked_ = true;
     }
     return store_for(on);
 }
 
-store& database::implementation::readable_store(connection& on) {
+store_set& database::implementation::readable_store(connection& on) {
     if (is_readable_ || schema_checked_) return store_for(on);
     std::string refusal;
     try {
@@ -249,7 +250,7 @@ store& database::implementation::readable_store(connection& on) {
         refusal = refused.what();
     }
     look_for_cluster(on);
-    const std::string newer = require_schema(on, *store_for(on).schema);
+    const std::string newer = require_schema(on, store_for(on).get<schema_store>());
     for (const std::string& problem : {newer, refusal}) {
         if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
     }
@@ -258,10 +259,10 @@ store& database::implementation::readable_store(connection& on) {
 }
 
 void database::implementation::get_ready() {
-    if (!schema_checked_) return use([](connection&, store&) {});
+    if (!schema_checked_) return use([](connection&, store_set&) {});
     const bool may_be_cluster = which() == engine::mysql || which() == engine::mariadb;
     if (!may_be_cluster || !is_look_due()) return;
-    use_beside(bounds{}, [this](connection& on, store&) { look_for_cluster(on); });
+    use_beside(bounds{}, [this](connection& on, store_set&) { look_for_cluster(on); });
 }
 
 void database::implementation::create() {
@@ -277,11 +278,12 @@ database::database(connector connect, connector create, database_settings settin
       ) {}
 
 result database::execute(std::string_view sql, const parameters& values) const {
-    return inner_->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); });
+    return inner_->use_unchecked([&](connection& on, store_set&) { return on.execute(sql, values); }
+    );
 }
 
 server_info database::server() const {
-    return inner_->use_unchecked([](connection& on, store&) { return on.server(); });
+    return inner_->use_unchecked([](connection& on, store_set&) { return on.server(); });
 }
 
 pool_use database::use_of_pool() const {
@@ -324,16 +326,16 @@ public:
             from_->open_transactions().end(*ending);
             throw;
         }
-        ring(*ending, from_->open_transactions().end(*ending));
+        tell_of_commit(*ending, from_->open_transactions().end(*ending));
     }
     // The transaction has committed, whether or not this succeeds.
-    void ring(connection& on, const std::set<std::string>& queues) noexcept {
+    static void tell_of_commit(
+        connection& on, const std::map<std::string, open_transactions::after_commit>& all
+    ) noexcept {
         try {
-            for (const std::string& each : queues) {
-                from_->job_bells().ring(on, from_->store_for(on), each);
-            }
-        } catch (const std::exception&) {
-            // Workers look by themselves.
+            for (const auto& [name, tell] : all) tell(on);
+        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+            // A notification is a hint: others look by themselves.
         }
     }
     void rollback() noexcept {

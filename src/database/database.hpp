@@ -12,9 +12,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/one_of_each.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/combiner.hpp"
-#include "database/job_bells.hpp"
 #include "database/open_transactions.hpp"
 #include "database/pool.hpp"
 #include "database/unattended_calls.hpp"
@@ -22,15 +22,13 @@
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "session/session_store.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 #include "sql/written_nodes.hpp"
 
 namespace leasehold {
 
-struct installation;
-
-// Makes the dialect of an engine, without a connection: for printing SQL.
-store make_store(
+// Makes the stores of an engine, without a connection: for printing SQL.
+std::unique_ptr<store_set> make_stores(
     engine which, const table_names& names, written_nodes written = written_nodes::one
 );
 
@@ -62,7 +60,7 @@ class database::implementation {
 public:
     implementation(connector connect, connector create, database_settings settings);
     // The model of the tests: stores that need no database.
-    implementation(connector connect, store given, database_settings settings);
+    implementation(connector connect, std::unique_ptr<store_set> given, database_settings settings);
 
     // Calls with(on, stores) on one connection, after the schema was found to be the right one.
     template <class Use>
@@ -98,10 +96,10 @@ public:
     }
 
     // The store for a connection that is not from the pool; checks the schema on first use.
-    store& ready_store(connection& on);
+    store_set& ready_store(connection& on);
     // As ready_store(), only to read.
-    store& readable_store(connection& on);
-    store& store_for(connection& on);
+    store_set& readable_store(connection& on);
+    store_set& store_for(connection& on);
     // Looks whether the server has become a node of a cluster of which several are written to, or
     // has standbys that no commit waits for; `on` is our own. A handle that has found such a node
     // keeps that: its stores are others from then on, and so are its connections.
@@ -111,8 +109,6 @@ public:
     bool is_look_due() noexcept;
     // Connects and looks if nobody has done so yet, or not for a while.
     void get_ready();
-    // The installations, whatever their names.
-    std::vector<installation> installations(connection& on) const;
 
     // Makes the database file if the engine needs one; see database.hpp.
     void create();
@@ -133,7 +129,11 @@ public:
     combiner& releases() noexcept { return releases_; }
     wait_registry& waits() noexcept { return waits_; }
     unattended_calls& unattended() noexcept { return unattended_; }
-    leasehold::job_bells& job_bells() noexcept { return job_bells_; }
+    // What a feature keeps for this handle: made of the settings at its first use.
+    template <class Part>
+    Part& part() {
+        return *parts_.get<Part>([this] { return std::make_shared<Part>(settings_); });
+    }
     leasehold::open_transactions& open_transactions() noexcept { return open_transactions_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
@@ -181,15 +181,15 @@ private:
     pool pool_;
     combiner acquires_{pool_};
     combiner releases_{pool_};
-    leasehold::job_bells job_bells_{settings_};
+    one_of_each parts_;
     leasehold::open_transactions open_transactions_;
     mutable thread_mutex mutex_;
     std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
     std::map<std::string, branch> branches_ LEASEHOLD_GUARDED_BY(mutex_);  // by place
-    bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
-    store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that
-    store cluster_store_ LEASEHOLD_GUARDED_BY(mutex_);
+    // Made once, and lent after that.
+    std::unique_ptr<store_set> stores_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::unique_ptr<store_set> cluster_stores_ LEASEHOLD_GUARDED_BY(mutex_);
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;

@@ -23,10 +23,12 @@ void open_transactions::note_thread(const connection& inside) {
     }
 }
 
-void open_transactions::note_job(const connection& inside, const std::string& queue) {
+void open_transactions::run_after_commit(
+    const connection& inside, const std::string& name, after_commit what
+) {
     const thread_guard guard{mutex_};
     if (const auto found = all_.find(&inside); found != all_.end()) {
-        found->second.queues.insert(queue);
+        found->second.committed.try_emplace(name, std::move(what));
     }
 }
 
@@ -55,7 +57,9 @@ bool open_transactions::run_behind(const obstacle& what, std::function<void()> r
     return false;
 }
 
-std::set<std::string> open_transactions::end(const connection& inside) noexcept {
+std::map<std::string, open_transactions::after_commit> open_transactions::end(
+    const connection& inside
+) noexcept {
     one ended;
     {
         const thread_guard guard{mutex_};
@@ -71,7 +75,7 @@ std::set<std::string> open_transactions::end(const connection& inside) noexcept 
             // Memory is short: the lease then ends with its session.
         }
     }
-    return std::move(ended.queues);
+    return std::move(ended.committed);
 }
 
 }  // namespace leasehold

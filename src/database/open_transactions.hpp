@@ -1,7 +1,7 @@
 #pragma once
-// The open transactions of database::begin(), and the work that waits for the end of each: rings
-// for workers, and releases of leases. A release that is sent while such a transaction keeps the
-// lease's row locked would wait for its own caller.
+// The open transactions of database::begin(), and the work that waits for the end of each:
+// notifications of others, and releases of leases. A release that is sent while such a transaction
+// keeps the lease's row locked would wait for its own caller.
 //
 // Threads: safe.
 #include <functional>
@@ -24,7 +24,9 @@ public:
     // A transaction may pass from thread to thread, and belongs to the one that used it last.
     void note_thread(const connection& inside);
     // The connection may be in a transaction that is not one of these: then nothing is noted.
-    void note_job(const connection& inside, const std::string& queue);
+    // Calls `what` on the connection when the transaction has committed: once for each name.
+    using after_commit = std::function<void(connection& on)>;
+    void run_after_commit(const connection& inside, const std::string& name, after_commit what);
     void note_proof(const connection& inside, const owner_id& owner);
 
     // A transaction that would keep a release waiting.
@@ -36,15 +38,15 @@ public:
     // Runs `release` at the end of that transaction. False, and does nothing, if there is none.
     bool run_behind(const obstacle& what, std::function<void()> release);
 
-    // The transaction has ended: runs the releases that wait for it. Returns the queues with new
-    // jobs.
-    std::set<std::string> end(const connection& inside) noexcept;
+    // The transaction has ended: runs the releases that wait for it. Returns what is to be done if
+    // it has committed.
+    std::map<std::string, after_commit> end(const connection& inside) noexcept;
 
 private:
     struct one {
         bool locks_all = false;  // SQLite's one writer
         std::thread::id thread = std::this_thread::get_id();
-        std::set<std::string> queues{};
+        std::map<std::string, after_commit> committed{};
         std::set<owner_id> proved{};
         std::vector<std::function<void()>> releases{};
 

@@ -2,7 +2,7 @@
 // Compares the records of the database with the migrations that this program knows.
 #include <vector>
 
-#include "admin/schema_store.hpp"
+#include "database/schema_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/migrate.hpp"
 

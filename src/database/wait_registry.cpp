@@ -118,7 +118,7 @@ bool wait_registry::tell(const owner_id& whom, const news& what) {
 }
 
 void wait_registry::announce(
-    connection& on, store& stores, const successor& next, local_clock::time_point sent
+    connection& on, store_set& stores, const successor& next, local_clock::time_point sent
 ) noexcept {
     if (hints_are_suppressed_) return;
     try {
@@ -127,7 +127,7 @@ void wait_registry::announce(
         if (tell(next.owner, granted)) return;
         ++rings_;
         if (rings_directly(next) || bells_of_database_are_suppressed_) return;
-        stores.waiters->ring(on, next.owner);
+        stores.get<waiter_store>().ring(on, next.owner);
     } catch (const std::exception&) {
         // Each waiter looks by itself.
     }
@@ -312,7 +312,7 @@ connection& wait_registry::own_connection(const std::stop_token& stop) {
 // False if the connection cannot listen. Then the registry polls.
 bool wait_registry::listens(connection& on) {
     try {
-        on.listen(of_.store_for(on).waiters->channel());
+        on.listen(of_.store_for(on).get<waiter_store>().channel());
         return true;
     } catch (const error& failure) {
         if (failure.connection_is_lost()) throw;
@@ -323,7 +323,7 @@ bool wait_registry::listens(connection& on) {
 
 void wait_registry::look_after(const waiters& due, const std::stop_token& stop) {
     connection& on = own_connection(stop);
-    store& stores = of_.store_for(on);
+    store_set& stores = of_.store_for(on);
     std::vector<waiter_id> who;
     std::vector<bool> were_rung;
     {
@@ -336,7 +336,7 @@ void wait_registry::look_after(const waiters& due, const std::stop_token& stop) 
     }
     ++looks_;
     const auto sent = local_clock::now();
-    const auto found = stores.waiters->look(on, who);
+    const auto found = stores.get<waiter_store>().look(on, who);
     std::set<std::string> takeable;
     bool is_lively = false, is_vain = false;
     for (std::size_t at = 0; at < found.size(); ++at) {
@@ -362,9 +362,9 @@ void wait_registry::look_after(const waiters& due, const std::stop_token& stop) 
     next_look_ = std::min(planned, next_look_);
 }
 
-void wait_registry::serve(connection& on, store& stores, const key& name) {
+void wait_registry::serve(connection& on, store_set& stores, const key& name) {
     const auto sent = local_clock::now();
-    const auto passed = stores.waiters->serve(on, name);
+    const auto passed = stores.get<waiter_store>().serve(on, name);
     if (!passed.next) return;
     // This is no hint but the answer to our own request.
     news granted{look_status::granted, passed.next->token, std::nullopt};

@@ -39,7 +39,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "locks/waiter_store.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 
@@ -97,7 +97,7 @@ public:
     // Tells the new owner if it waits in this room; otherwise rings for it over `on`. A hint: never
     // throws. `sent`: a time before the request that handed over was sent.
     void announce(
-        connection& on, store& stores, const successor& next, local_clock::time_point sent
+        connection& on, store_set& stores, const successor& next, local_clock::time_point sent
     ) noexcept;
 
     contended_keys& contended() noexcept { return contended_; }
@@ -151,7 +151,7 @@ private:
     void hear_direct_bells(waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
     bool rings_directly(const successor& next);
     void look_after(const waiters& due, const std::stop_token& stop);
-    void serve(connection& on, store& stores, const key& name);
+    void serve(connection& on, store_set& stores, const key& name);
     bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
     void tell_failure(const std::exception_ptr& failure) LEASEHOLD_EXCLUDES(mutex_);
     bool trusts_own_bell() const LEASEHOLD_REQUIRES(mutex_) {

@@ -23,7 +23,7 @@ std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
 }
 
 std::vector<enqueued_job> send_plain(
-    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+    connection& on, store_set& stores, std::string_view queue, const std::vector<new_job>& what
 ) {
     std::vector<enqueued_job> made;
     made.reserve(what.size());
@@ -31,7 +31,7 @@ std::vector<enqueued_job> send_plain(
         const std::size_t count = part_of(what, first);
         const auto begin = what.begin() + static_cast<std::ptrdiff_t>(first);
         const std::vector<new_job> part{begin, begin + static_cast<std::ptrdiff_t>(count)};
-        const auto ids = stores.jobs->enqueue(on, queue, part);
+        const auto ids = stores.get<job_store>().enqueue(on, queue, part);
         made.insert(made.end(), ids.begin(), ids.end());
         first += count;
     }
@@ -41,7 +41,7 @@ std::vector<enqueued_job> send_plain(
 }  // namespace
 
 std::vector<enqueued_job> enqueue_list(
-    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+    connection& on, store_set& stores, std::string_view queue, const std::vector<new_job>& what
 ) {
     if (!std::ranges::any_of(what, needs_others)) return send_plain(on, stores, queue, what);
     auto made = send_plain(on, stores, queue, as_waiting(what));

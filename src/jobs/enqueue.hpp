@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "leasehold/job.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 
@@ -13,7 +13,7 @@ class connection;
 // Enqueues jobs and their needs in the open transaction: 1,000 jobs or 1 MiB of them in each
 // statement. The result has the order of the list. The caller has checked the jobs.
 std::vector<enqueued_job> enqueue_list(
-    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+    connection& on, store_set& stores, std::string_view queue, const std::vector<new_job>& what
 );
 
 }  // namespace leasehold

@@ -47,7 +47,7 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
 // Fires one version of one schedule. Returns the number of jobs; nullopt if somebody else has fired
 // or changed it, or has it locked.
 std::optional<std::int64_t> fire_one(
-    connection& on, store& stores, job_schedule_row row, schedule::instant now
+    connection& on, store_set& stores, job_schedule_row row, schedule::instant now
 ) {
     const fires coming = fires_of(row.what, times_of(row.what), row.next, now);
     row.next = coming.next;
@@ -57,13 +57,13 @@ std::optional<std::int64_t> fire_one(
     for (const auto& each : coming.times) jobs.push_back(job_at(row.what, each));
     on.begin();
     try {
-        if (!stores.job_schedules->advance(on, row)) {
+        if (!stores.get<job_schedule_store>().advance(on, row)) {
             on.rollback();
             return std::nullopt;
         }
         if (!jobs.empty()) {
             const auto made = enqueue_list(on, stores, row.what.queue, jobs);
-            stores.job_schedules->note_job(on, row.what.name, made.back().id);
+            stores.get<job_schedule_store>().note_job(on, row.what.name, made.back().id);
         }
         on.commit();
     } catch (...) {
@@ -148,7 +148,7 @@ new_job job_at(const job_schedule& what, schedule::instant when) {
 
 fire_result fire_schedules(
     connection& on,
-    store& stores,
+    store_set& stores,
     const std::string& queue,
     fire_place& place,
     const std::function<void(const std::string& name, const std::string& what)>& complain
@@ -156,7 +156,7 @@ fire_result fire_schedules(
     constexpr int pages_max = 10;
     fire_result all;
     for (int page = 0; page < pages_max; ++page) {
-        const auto seen = stores.job_schedules->due(on, queue, place.behind);
+        const auto seen = stores.get<job_schedule_store>().due(on, queue, place.behind);
         for (const job_schedule_row& each : seen.rows) {
             place.behind = {each.next, each.what.name};
             try {

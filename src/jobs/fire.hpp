@@ -8,7 +8,7 @@
 
 #include "jobs/job_schedule_store.hpp"
 #include "leasehold/job_schedule.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 
@@ -53,7 +53,7 @@ struct fire_result {
 // next call goes on behind it.
 fire_result fire_schedules(
     connection& on,
-    store& stores,
+    store_set& stores,
     const std::string& queue,
     fire_place& place,
     const std::function<void(const std::string& name, const std::string& what)>& complain

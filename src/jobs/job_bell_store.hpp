@@ -2,6 +2,7 @@
 // The bells by which workers hear of new jobs in their queues. The general MUSTs: hold_store.hpp.
 //
 // Bells are hints: after a lost ring the worker's next look finds the jobs.
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace leasehold {
 
+class sql_dialect;
+
 struct job_bell {
     owner_id bell;          // the id that a ring carries
     std::string address{};  // see database/doorbell.hpp; empty: only the database rings it
@@ -19,6 +22,7 @@ struct job_bell {
 class job_bell_store {
 public:
     virtual ~job_bell_store() = default;
+    static std::unique_ptr<job_bell_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Adds a bell, or changes it: while the session lives, it is rung for these queues.
     // MAY commit asynchronously.

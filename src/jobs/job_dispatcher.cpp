@@ -7,6 +7,7 @@
 #include "database/taking_part.hpp"
 #include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
+#include "jobs/job_notifier.hpp"
 #include "jobs/job_store.hpp"
 #include "leasehold/error.hpp"
 
@@ -48,9 +49,9 @@ std::optional<job_retention> job_dispatcher::known_kept(const std::string& queue
 
 // Reads the retention before the first look, or a queue that keeps its jobs would lose those of a
 // worker that has just begun.
-job_retention job_dispatcher::kept_of(connection& on, store& stores, const std::string& queue) {
+job_retention job_dispatcher::kept_of(connection& on, store_set& stores, const std::string& queue) {
     if (const auto known = known_kept(queue)) return *known;
-    const auto row = stores.job_queues->find_queue(on, queue);
+    const auto row = stores.get<job_queue_store>().find_queue(on, queue);
     const thread_guard guard{mutex_};
     return kept_.try_emplace(queue, job_retention_of(row ? row->limits : queue_limits{}))
         .first->second;
@@ -69,8 +70,8 @@ bool job_dispatcher::was_rung() const {
 void job_dispatcher::announce(job_listener& whose) {
     if (whose.is_announced() || !whose.can_hear()) return;
     try {
-        use([&](connection& on, store& stores) { whose.announce(on, stores); });
-        known_everywhere_at_ = local_clock::now() + job_bells::known_for;
+        use([&](connection& on, store_set& stores) { whose.announce(on, stores); });
+        known_everywhere_at_ = local_clock::now() + job_notifier::known_for;
     } catch (const error& failure) {
         if (!std::exchange(has_complained_of_bell_, true)) complain_of_bell(failure);
     }
@@ -79,7 +80,7 @@ void job_dispatcher::announce(job_listener& whose) {
 void job_dispatcher::withdraw(job_listener& whose) {
     if (!whose.is_written()) return;
     try {
-        use([&](connection& on, store& stores) { whose.withdraw(on, stores); });
+        use([&](connection& on, store_set& stores) { whose.withdraw(on, stores); });
     } catch (const error& failure) {
         complain_of_bell(failure);
     }
@@ -148,7 +149,9 @@ job_dispatcher::parcel job_dispatcher::exchange(
 ) {
     session_->require_live();
     if (wanted > 0 && !sees_all_) {
-        use([](connection& on, store& stores) { stores.job_queues->require_all_rows(on); });
+        use([](connection& on, store_set& stores) {
+            stores.get<job_queue_store>().require_all_rows(on);
+        });
         sees_all_ = true;
     }
     parcel back;
@@ -177,10 +180,11 @@ job_retention job_dispatcher::kept_for(queue_state& queue, const std::vector<job
     if (ends.empty()) return known.value_or(job_retention{});
     if (known && std::min(known->discarded, known->cancelled) >= needed_kept_min) return *known;
     job_retention kept;
-    use([&](connection& on, store& stores) {
+    use([&](connection& on, store_set& stores) {
         kept = kept_of(on, stores, queue.name);
         for (const job_end& each : ends) {
-            if (each.becomes == job_state::completed || !stores.job_needs->is_needed(on, each.id)) {
+            if (each.becomes == job_state::completed ||
+                !stores.get<job_need_store>().is_needed(on, each.id)) {
                 continue;
             }
             kept.discarded = std::max<std::chrono::microseconds>(kept.discarded, needed_kept_min);
@@ -207,13 +211,15 @@ void job_dispatcher::send(
     const job_retention kept = kept_for(queue, own);
     job_store::finished_and_claimed both;
     try {
-        use([&](connection& on, store& stores) {
+        use([&](connection& on, store_set& stores) {
             if (wanted == 0) {
-                both.finished = stores.jobs->finish(on, session_->id(), own, kept);
+                both.finished = stores.get<job_store>().finish(on, session_->id(), own, kept);
             } else if (own.empty()) {
-                both.claimed = stores.jobs->claim(on, request);
+                both.claimed = stores.get<job_store>().claim(on, request);
             } else {
-                both = stores.jobs->finish_and_claim(on, session_->id(), own, kept, request);
+                both = stores.get<job_store>().finish_and_claim(
+                    on, session_->id(), own, kept, request
+                );
             }
         });
     } catch (const error&) {
@@ -248,8 +254,8 @@ void job_dispatcher::note_claims(
 // nullopt if the session may have ended first, or if the row is gone and the end would have left
 // one: the job was cancelled, as this worker did not hear, or has gone on and ended elsewhere.
 std::optional<job_state> job_dispatcher::state_behind(const ended_job& one) {
-    const auto found = use([&](connection& on, store& stores) {
-        return stores.job_queues->describe(on, one.end.id);
+    const auto found = use([&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().describe(on, one.end.id);
     });
     const bool goes_on = one.presumed == job_state::available ||
                          one.presumed == job_state::scheduled ||
@@ -299,23 +305,24 @@ void job_dispatcher::heed_limits(queue_state& queue, const queue_limits& limits)
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
 // or because this worker does not handle their kinds.
-bool job_dispatcher::is_left(connection& on, store& stores, const queue_state& queue) const {
+bool job_dispatcher::is_left(connection& on, store_set& stores, const queue_state& queue) const {
     if (!queue.is_promising) return false;
     if (!queue.brings_nothing || !settings_.drains) return true;
     if (!queue.has_limits) return false;
     if (kinds_.empty()) return true;
     return std::ranges::any_of(kinds_, [&](const std::string& kind) {
-        return !stores.job_queues->count_available(on, queue.name, kind, 1).empty();
+        return !stores.get<job_queue_store>().count_available(on, queue.name, kind, 1).empty();
     });
 }
 
 std::vector<left_jobs> job_dispatcher::count_left() {
     constexpr int counted_max = 10'000;
     std::vector<left_jobs> left;
-    use([&](connection& on, store& stores) {
+    use([&](connection& on, store_set& stores) {
         for (const queue_state& each : queues_) {
-            const auto counts =
-                stores.job_queues->count_available(on, each.name, std::nullopt, counted_max);
+            const auto counts = stores.get<job_queue_store>().count_available(
+                on, each.name, std::nullopt, counted_max
+            );
             for (const auto& [kind, jobs] : counts) left.push_back({each.name, kind, jobs});
         }
     });
@@ -331,8 +338,8 @@ local_clock::time_point job_dispatcher::look(local_clock::time_point now) {
         next_sweep_of_all_ = now + settings_.poll_every;
         for (queue_state& each : queues_) each.is_to_be_swept = true;
     }
-    use([&](connection& on, store& stores) {
-        const auto seen = stores.job_queues->look(on, settings_.queues);
+    use([&](connection& on, store_set& stores) {
+        const auto seen = stores.get<job_queue_store>().look(on, settings_.queues);
         is_all_done_ = true;
         some_are_needed_ = std::ranges::any_of(seen, &queue_look::some_are_needed);
         for (std::size_t at = 0; at < seen.size(); ++at) {
@@ -357,8 +364,8 @@ job_dispatcher::found_claims job_dispatcher::claims_in_doubt() {
     const auto now = local_clock::now();
     for (queue_state& queue : queues_) {
         if (!queue.in_doubt_until) continue;
-        const auto claims = use([&](connection& on, store& stores) {
-            return stores.jobs->find_claims(on, queue.name, session_->id());
+        const auto claims = use([&](connection& on, store_set& stores) {
+            return stores.get<job_store>().find_claims(on, queue.name, session_->id());
         });
         for (const claimed_job& each : claims) found.emplace_back(queue.name, each);
         if (*queue.in_doubt_until <= now) queue.in_doubt_until = std::nullopt;
@@ -367,8 +374,8 @@ job_dispatcher::found_claims job_dispatcher::claims_in_doubt() {
 }
 
 std::vector<claim_standing> job_dispatcher::standings(const std::vector<job_claim>& held) {
-    return use([&](connection& on, store& stores) {
-        return stores.jobs->standings(on, session_->id(), held);
+    return use([&](connection& on, store_set& stores) {
+        return stores.get<job_store>().standings(on, session_->id(), held);
     });
 }
 
@@ -377,8 +384,8 @@ local_clock::time_point job_dispatcher::deadline() const noexcept {
 }
 
 bool job_dispatcher::note_progress(job_id id, fencing_token token, const std::string& words) {
-    return use([&](connection& on, store& stores) {
-        return stores.jobs->note_progress(on, session_->id(), id, token, words);
+    return use([&](connection& on, store_set& stores) {
+        return stores.get<job_store>().note_progress(on, session_->id(), id, token, words);
     });
 }
 
@@ -386,9 +393,9 @@ bool job_dispatcher::complete_in(transaction_ref tx, const std::string& queue, c
     connection& inside = tx.inside();
     require_transaction(inside, "complete_in");
     require_engine(inside, session_->database().which(), "complete_in");
-    store& stores = session_->database().store_for(inside);
+    store_set& stores = session_->database().store_for(inside);
     const auto kept = kept_of(inside, stores, queue);
-    return stores.jobs->finish(inside, session_->id(), {end}, kept).front().has_value();
+    return stores.get<job_store>().finish(inside, session_->id(), {end}, kept).front().has_value();
 }
 
 }  // namespace leasehold

@@ -159,11 +159,11 @@ private:
     ) noexcept;
     found_claims claims_in_doubt();
     void heed_limits(queue_state& queue, const queue_limits& limits);
-    void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
-    fire_result fires(connection& on, store& stores, queue_state& queue);
-    void prune(connection& on, store& stores);
+    void take_turn(connection& on, store_set& stores, queue_state& queue, const queue_look& seen);
+    fire_result fires(connection& on, store_set& stores, queue_state& queue);
+    void prune(connection& on, store_set& stores);
     local_clock::time_point next_fire(
-        connection& on, store& stores, const queue_state& queue, const fire_result& done
+        connection& on, store_set& stores, const queue_state& queue, const fire_result& done
     );
     void free_behind(
         const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
@@ -172,25 +172,25 @@ private:
     void leave_to_others(queue_state& queue);
     void remember(const std::vector<ended_job>& ends);
     void settle();
-    void goes_on(connection& on, store& stores, const std::string& name);
+    void goes_on(connection& on, store_set& stores, const std::string& name);
     job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
     void warn(const std::string& said) const;
     void tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const;
     void complain_of_bell(const error& failure);
     local_clock::time_point look_at(
-        connection& on, store& stores, queue_state& queue, const queue_look& seen
+        connection& on, store_set& stores, queue_state& queue, const queue_look& seen
     );
-    bool unblocks(connection& on, store& stores, queue_state& queue, bool some_wait);
-    std::int64_t go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass);
+    bool unblocks(connection& on, store_set& stores, queue_state& queue, bool some_wait);
+    std::int64_t go_on_with(connection& on, store_set& stores, queue_state& queue, sweep& pass);
     std::optional<local_clock::time_point> sweep_some(
-        connection& on, store& stores, queue_state& queue, const queue_look& seen
+        connection& on, store_set& stores, queue_state& queue, const queue_look& seen
     );
-    bool is_left(connection& on, store& stores, const queue_state& queue) const;
+    bool is_left(connection& on, store_set& stores, const queue_state& queue) const;
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
     std::optional<job_retention> known_kept(const std::string& queue) const;
-    job_retention kept_of(connection& on, store& stores, const std::string& queue);
+    job_retention kept_of(connection& on, store_set& stores, const std::string& queue);
     // Sends the ends of one queue, which have these indexes in `ends`, together with a claim if one
     // is wanted.
     void send(

@@ -5,6 +5,7 @@
 
 #include "database/database.hpp"
 #include "jobs/job_dispatcher.hpp"
+#include "jobs/job_notifier.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -43,8 +44,8 @@ void job_dispatcher::free_behind(
 // A ring is a hint, so its failure is ignored: other workers look by themselves.
 void job_dispatcher::ring(const std::string& queue) {
     try {
-        use([&](connection& on, store& stores) {
-            session_->database().job_bells().ring(on, stores, queue);
+        use([&](connection& on, store_set& stores) {
+            session_->database().part<job_notifier>().notify(on, stores, queue);
         });
     } catch (const error&) {
         return;
@@ -56,10 +57,11 @@ void job_dispatcher::ring(const std::string& queue) {
 void job_dispatcher::leave_to_others(queue_state& queue) {
     if (!std::exchange(queue.may_have_freed, false) || kinds_.empty()) return;
     try {
-        use([&](connection& on, store& stores) {
-            const bool is_there =
-                !stores.job_queues->count_available(on, queue.name, std::nullopt, 1).empty();
-            if (is_there) session_->database().job_bells().ring(on, stores, queue.name);
+        use([&](connection& on, store_set& stores) {
+            const bool is_there = !stores.get<job_queue_store>()
+                                       .count_available(on, queue.name, std::nullopt, 1)
+                                       .empty();
+            if (is_there) session_->database().part<job_notifier>().notify(on, stores, queue.name);
         });
     } catch (const error&) {
         // The ring is a hint, as above.
@@ -80,7 +82,7 @@ void job_dispatcher::remember(const std::vector<ended_job>& ends) {
 void job_dispatcher::settle() {
     if (unsettled_.empty()) return;
     try {
-        use([&](connection& on, store& stores) {
+        use([&](connection& on, store_set& stores) {
             const auto tell = [&](const std::string& queue) { goes_on(on, stores, queue); };
             // A failure leaves the list as it is, and the next look goes on.
             unsettled_ = settle_some_needs(on, stores, unsettled_, tell);
@@ -92,7 +94,7 @@ void job_dispatcher::settle() {
 
 // Does some hundred rows of the pass. Returns how many jobs go on; idle workers are told of them.
 std::int64_t job_dispatcher::go_on_with(
-    connection& on, store& stores, queue_state& queue, sweep& pass
+    connection& on, store_set& stores, queue_state& queue, sweep& pass
 ) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
@@ -102,7 +104,7 @@ std::int64_t job_dispatcher::go_on_with(
         pass.is_waiting_through = pass.is_waiting_through || pass.needs.waiting == 0;
     }
     if (!pass.are_keys_through) {
-        freed += stores.job_queues->unblock(on, queue.name, swept_max, pass.place);
+        freed += stores.get<job_queue_store>().unblock(on, queue.name, swept_max, pass.place);
         pass.are_keys_through = pass.place.is_beginning();
     }
     if (freed > 0) goes_on(on, stores, queue.name);
@@ -111,7 +113,9 @@ std::int64_t job_dispatcher::go_on_with(
 
 // Lets jobs go on whose needs have all ended; true if there were some. A worker calls this before
 // it concludes that no job is left.
-bool job_dispatcher::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
+bool job_dispatcher::unblocks(
+    connection& on, store_set& stores, queue_state& queue, bool some_wait
+) {
     sweep pass{!some_wait, !some_wait};
     while (!pass.is_through()) {
         if (go_on_with(on, stores, queue, pass) > 0) return true;
@@ -124,7 +128,7 @@ bool job_dispatcher::unblocks(connection& on, store& stores, queue_state& queue,
 // after both commits: a pass that begins then finds that job. Passes take a twentieth of the time
 // at most. Returns when to go on.
 std::optional<local_clock::time_point> job_dispatcher::sweep_some(
-    connection& on, store& stores, queue_state& queue, const queue_look& seen
+    connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
     constexpr std::chrono::milliseconds pause_min{500};
     constexpr int pauses = 20;  // times the time that the rows took
@@ -154,8 +158,8 @@ bool job_dispatcher::may_have_left_waiting() const noexcept {
 }
 
 // Tells this worker and idle ones that jobs of the queue are blocked no more.
-void job_dispatcher::goes_on(connection& on, store& stores, const std::string& name) {
-    session_->database().job_bells().ring(on, stores, name);
+void job_dispatcher::goes_on(connection& on, store_set& stores, const std::string& name) {
+    session_->database().part<job_notifier>().notify(on, stores, name);
     for (queue_state& each : queues_) {
         if (each.name == name) each.expect_jobs();
     }

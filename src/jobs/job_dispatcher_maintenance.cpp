@@ -6,6 +6,7 @@
 #include "database/database.hpp"
 #include "jobs/job_bell_store.hpp"
 #include "jobs/job_dispatcher.hpp"
+#include "jobs/job_notifier.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "leasehold/error.hpp"
 
@@ -41,13 +42,13 @@ job_retention job_retention_of(const queue_limits& limits) {
 
 // Does the upkeep of the queue if no worker has done it for a while.
 void job_dispatcher::take_turn(
-    connection& on, store& stores, queue_state& queue, const queue_look& seen
+    connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
     const auto now = local_clock::now();
     if (now < queue.next_turn) return;
     queue.next_turn = now + jittered(turn_every);
     if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
-    job_queue_store& all = *stores.job_queues;
+    job_queue_store& all = stores.get<job_queue_store>();
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
     const job_retention asked = job_retention_of(seen.limits);
     const job_retention kept = seen.some_are_needed ? until_pruned(asked) : asked;
@@ -61,21 +62,23 @@ void job_dispatcher::take_turn(
         if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) tell(queue.name);
     }
     prune(on, stores);
-    stores.job_bells->prune(on, queue.name);
+    stores.get<job_bell_store>().prune(on, queue.name);
     tell_rescued(queue.name, rescue.rescued, event_reason::released);
     tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
 
 // A foreign key or a trigger of the user's may keep a row. This removes the rows behind it, and
 // tries the row again in an hour.
-void job_dispatcher::prune(connection& on, store& stores) {
+void job_dispatcher::prune(connection& on, store_set& stores) {
     constexpr std::chrono::hours again_after{1};
     constexpr std::chrono::milliseconds time_max{500};
     const auto begin = local_clock::now();
     if (begin >= kept_back_since_ + again_after) kept_back_ = 0;
     for (int rows = pruned_max; local_clock::now() < begin + time_max;) {
         try {
-            if (stores.job_queues->prune(on, rows, kept_back_) < rows || rows == pruned_max) return;
+            if (stores.get<job_queue_store>().prune(on, rows, kept_back_) < rows ||
+                rows == pruned_max)
+                return;
             rows = std::min(2 * rows, pruned_max);
         } catch (const error& failure) {
             const bool is_refused =
@@ -92,20 +95,20 @@ void job_dispatcher::prune(connection& on, store& stores) {
     }
 }
 
-fire_result job_dispatcher::fires(connection& on, store& stores, queue_state& queue) {
+fire_result job_dispatcher::fires(connection& on, store_set& stores, queue_state& queue) {
     const auto complain = [&](const std::string& name, const std::string& why) {
         if (!complained_of_.insert(name).second) return;
         warn("schedule '" + name + "' does not fire here: " + why);
     };
     const fire_result done = fire_schedules(on, stores, queue.name, queue.schedules, complain);
-    if (done.jobs > 0) session_->database().job_bells().ring(on, stores, queue.name);
+    if (done.jobs > 0) session_->database().part<job_notifier>().notify(on, stores, queue.name);
     return done;
 }
 
 // The look tells only of the schedule that is due first. If that one did not fire, this asks for
 // the next fire time of the other schedules.
 local_clock::time_point job_dispatcher::next_fire(
-    connection& on, store& stores, const queue_state& queue, const fire_result& done
+    connection& on, store_set& stores, const queue_state& queue, const fire_result& done
 ) {
     const auto now = local_clock::now();
     if (done.are_more) {
@@ -113,7 +116,7 @@ local_clock::time_point job_dispatcher::next_fire(
         return now;
     }
     auto next = now + (done.some_locked ? locked_pause : nanoseconds{look_max});
-    if (const auto in = stores.job_schedules->next_in(on, queue.name, done.last)) {
+    if (const auto in = stores.get<job_schedule_store>().next_in(on, queue.name, done.last)) {
         next = std::min(next, now + std::min(*in, look_max));
     }
     return next;
@@ -121,7 +124,7 @@ local_clock::time_point job_dispatcher::next_fire(
 
 // Returns when to look at the queue next, at the latest.
 local_clock::time_point job_dispatcher::look_at(
-    connection& on, store& stores, queue_state& queue, const queue_look& seen
+    connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
     auto next = local_clock::now() + look_max;
     heed_limits(queue, seen.limits);
@@ -146,7 +149,8 @@ local_clock::time_point job_dispatcher::look_at(
     if (is_last) has_new = unblocks(on, stores, queue, seen.some_wait) || has_new;
     if (const auto due = seen.next_due_in) {
         if (*due <= due->zero()) {
-            const bool is_some = stores.job_queues->promote(on, queue.name, promoted_max) > 0;
+            const bool is_some =
+                stores.get<job_queue_store>().promote(on, queue.name, promoted_max) > 0;
             if (!is_some) next = std::min(next, local_clock::now() + locked_pause);
             has_new = has_new || is_some;
         } else {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/clock_source.hpp"
-#include "database/job_bells.hpp"
+#include "jobs/job_notifier.hpp"
 #include "leasehold/error.hpp"
 #include "locks/waiter_store.hpp"
 
@@ -30,7 +30,7 @@ job_listener::job_listener(
       bell_(host_of_bell(session_->database().settings().bell_address)) {
     for (const std::string& each : queues) {
         queue_of_.emplace(identity::random(), each);
-        of_database_.emplace(job_bells::id_of(each).text(), each);
+        of_database_.emplace(job_notifier::id_of(each).text(), each);
     }
 }
 
@@ -53,17 +53,18 @@ void job_listener::stop() noexcept {
     thread_.join();
 }
 
-void job_listener::announce(connection& on, store& stores) {
+void job_listener::announce(connection& on, store_set& stores) {
     is_written_ = true;  // or a part of it
     for (const auto& [bell, queue] : queue_of_) {
-        stores.job_bells->add(on, {queue}, session_->id(), {bell, address_});
-        session_->database().job_bells().forget(queue);
+        stores.get<job_bell_store>().add(on, {queue}, session_->id(), {bell, address_});
+        session_->database().part<job_notifier>().forget(queue);
     }
     is_announced_ = true;
 }
 
-void job_listener::withdraw(connection& on, store& stores) {
-    for (const auto& [bell, queue] : queue_of_) stores.job_bells->remove(on, {queue}, bell);
+void job_listener::withdraw(connection& on, store_set& stores) {
+    for (const auto& [bell, queue] : queue_of_)
+        stores.get<job_bell_store>().remove(on, {queue}, bell);
     is_announced_ = is_written_ = false;
 }
 
@@ -102,7 +103,7 @@ void job_listener::tune_in(const std::stop_token& stop) {
     auto made = of.connections().connect_apart(of.settings().connect_timeout, stop);
     if (!made->can_notify()) return;
     made->set_statement_timeout(of.settings().statement_timeout);
-    made->listen(of.store_for(*made).waiters->channel());
+    made->listen(of.store_for(*made).get<waiter_store>().channel());
     database_bell_ = std::move(made);
     has_complained_ = false;
 }
@@ -132,7 +133,7 @@ void job_listener::hear_database() {
         const auto found = of_database_.find(rung->payload);
         if (found == of_database_.end()) continue;
         tell(found->second);
-        again_at_[found->second] = local_clock::now() + job_bells::database_rings_every;
+        again_at_[found->second] = local_clock::now() + job_notifier::database_notified_every;
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Listens for rings that tell a worker of new jobs in its queues. See database/job_bells.hpp.
+// Listens for rings that tell a worker of new jobs in its queues. See jobs/job_notifier.hpp.
 //
 // A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
 // over a connection of its own. If the listener misses a ring no job is lost: a worker also looks
@@ -43,8 +43,8 @@ public:
     bool is_announced() const noexcept { return is_announced_; }
     bool is_written() const noexcept { return is_written_; }
     bool can_hear() const noexcept { return thread_.joinable(); }
-    void announce(connection& on, store& stores);
-    void withdraw(connection& on, store& stores);
+    void announce(connection& on, store_set& stores);
+    void withdraw(connection& on, store_set& stores);
 
 private:
     void listen(std::stop_token stop);

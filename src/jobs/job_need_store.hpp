@@ -13,6 +13,7 @@
 // not see each other. left_waiting() finds jobs of a process that died in between.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@
 #include "leasehold/job.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct job_need {
     job_id job = 0;    // the waiting job
@@ -52,6 +55,7 @@ public:
         std::chrono::sys_days{std::chrono::year{9999} / std::chrono::January / std::chrono::day{1}};
 
     virtual ~job_need_store() = default;
+    static std::unique_ptr<job_need_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Adds needs in the transaction open on `inside`, which enqueues the waiting jobs.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;

@@ -1,4 +1,5 @@
 #include "leasehold/job_queue.hpp"
+#include "jobs/job_notifier.hpp"
 
 #include <algorithm>
 #include <set>
@@ -57,7 +58,10 @@ void require_valid(const queue_limits& limits) {
 
 // Settles needs for jobs that have ended before. It may fail: workers do it, too.
 void settle_at_once(
-    database::implementation& own, connection& on, store& stores, const std::vector<new_job>& what
+    database::implementation& own,
+    connection& on,
+    store_set& stores,
+    const std::vector<new_job>& what
 ) noexcept {
     try {
         std::set<job_id> needed;  // thousands of one list may wait for the same job
@@ -66,7 +70,7 @@ void settle_at_once(
         }
         if (needed.empty()) return;
         settle_needs(on, stores, {needed.begin(), needed.end()}, [&](const std::string& queue) {
-            own.job_bells().ring(on, stores, queue);
+            own.part<job_notifier>().notify(on, stores, queue);
         });
     } catch (const std::exception&) {
         // Workers free these jobs later.
@@ -76,14 +80,14 @@ void settle_at_once(
 // If more jobs of a key may run than before, the first blocked jobs of each key go on. It may fail:
 // workers do the same in their turns.
 void unblock_at_once(
-    database::implementation& own, connection& on, store& stores, const std::string& queue
+    database::implementation& own, connection& on, store_set& stores, const std::string& queue
 ) noexcept {
     constexpr int keys_max = 1000;
     try {
         blocked_place place;
         do {
-            if (stores.job_queues->unblock(on, queue, keys_max, place) > 0) {
-                own.job_bells().ring(on, stores, queue);
+            if (stores.get<job_queue_store>().unblock(on, queue, keys_max, place) > 0) {
+                own.part<job_notifier>().notify(on, stores, queue);
             }
         } while (!place.is_beginning());
     } catch (const std::exception&) {
@@ -122,11 +126,11 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
     if (needs_others(what)) return enqueue_many({what}).front();
     require_valid(what, settings_.payload_bytes_max);
     database::implementation& own = *database_.inner();
-    return own.use(bounds_of(database_), [&](connection& on, store& stores) {
-        const enqueued_job made = stores.jobs->enqueue(on, name_, {what}).front();
+    return own.use(bounds_of(database_), [&](connection& on, store_set& stores) {
+        const enqueued_job made = stores.get<job_store>().enqueue(on, name_, {what}).front();
         const bool is_replaced = what.conflict == on_conflict::replace && !made.is_running;
         const bool may_be_due = made.is_new || is_replaced;
-        if (may_be_due) own.job_bells().ring(on, stores, name_);
+        if (may_be_due) own.part<job_notifier>().notify(on, stores, name_);
         return made;
     });
 }
@@ -136,13 +140,13 @@ std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& wh
     require_no_circle(what);
     if (what.empty()) return {};
     database::implementation& own = *database_.inner();
-    return own.use(bounds_of(database_), [&](connection& on, store& stores) {
+    return own.use(bounds_of(database_), [&](connection& on, store_set& stores) {
         on.begin();
         try {
             auto made = enqueue_list(on, stores, name_, what);
             on.commit();
             settle_at_once(own, on, stores, what);
-            own.job_bells().ring(on, stores, name_);
+            own.part<job_notifier>().notify(on, stores, name_);
             return made;
         } catch (...) {
             on.rollback();
@@ -166,7 +170,9 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     own.get_ready();
     require_engine(on, own.which(), "enqueue_in");
     auto made = enqueue_list(on, own.store_for(on), name_, what);
-    own.open_transactions().note_job(on, name_);
+    own.open_transactions().run_after_commit(on, name_, [&own, name = name_](connection& ended) {
+        own.part<job_notifier>().notify(ended, own.store_for(ended), name);
+    });
     return made;
 }
 
@@ -184,8 +190,8 @@ enqueued_batch job_queue::enqueue_batch_in(
 void job_queue::ring() const noexcept {
     try {
         database::implementation& own = *database_.inner();
-        own.use(bounds_of(database_), [&](connection& on, store& stores) {
-            own.job_bells().ring(on, stores, name_);
+        own.use(bounds_of(database_), [&](connection& on, store_set& stores) {
+            own.part<job_notifier>().notify(on, stores, name_);
         });
     } catch (const std::exception&) {
         // The ring is a hint: workers look by themselves.
@@ -194,9 +200,9 @@ void job_queue::ring() const noexcept {
 
 void job_queue::set_limits(const queue_limits& limits) const {
     require_valid(limits);
-    ask_again(database_, [&](connection& on, store& stores) {
-        stores.job_queues->set_limits(on, name_, limits);
-        database_.inner()->job_bells().ring(on, stores, name_);
+    ask_again(database_, [&](connection& on, store_set& stores) {
+        stores.get<job_queue_store>().set_limits(on, name_, limits);
+        database_.inner()->part<job_notifier>().notify(on, stores, name_);
         if (limits.running_per_key_max > 1) {
             unblock_at_once(*database_.inner(), on, stores, name_);
         }
@@ -204,36 +210,36 @@ void job_queue::set_limits(const queue_limits& limits) const {
 }
 
 void job_queue::pause() const {
-    ask_again(database_, [&](connection& on, store& stores) {
-        stores.job_queues->set_paused(on, name_, true);
+    ask_again(database_, [&](connection& on, store_set& stores) {
+        stores.get<job_queue_store>().set_paused(on, name_, true);
     });
 }
 
 void job_queue::resume() const {
-    ask_again(database_, [&](connection& on, store& stores) {
-        stores.job_queues->set_paused(on, name_, false);
-        database_.inner()->job_bells().ring(on, stores, name_);
+    ask_again(database_, [&](connection& on, store_set& stores) {
+        stores.get<job_queue_store>().set_paused(on, name_, false);
+        database_.inner()->part<job_notifier>().notify(on, stores, name_);
     });
 }
 
 queue_info job_queue::describe() const {
-    return read_again(database_, [&](connection& on, store& stores) {
-        return stores.job_queues->describe_queue(on, name_);
+    return read_again(database_, [&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().describe_queue(on, name_);
     });
 }
 
 std::vector<queue_info> list_queues(const database& db) {
-    return read_again(db, [&](connection& on, store& stores) {
-        return stores.job_queues->describe_queues(on);
+    return read_again(db, [&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().describe_queues(on);
     });
 }
 
 std::optional<job_info> find_job(const database& db, job_id id) {
-    return read_again(db, [&](connection& on, store& stores) {
-        auto found = stores.job_queues->describe(on, id);
+    return read_again(db, [&](connection& on, store_set& stores) {
+        auto found = stores.get<job_queue_store>().describe(on, id);
         constexpr int needs_max = 100;
         const bool may_wait = found && found->state == job_state::blocked;
-        if (may_wait) found->needs = stores.job_needs->needs_of(on, id, needs_max);
+        if (may_wait) found->needs = stores.get<job_need_store>().needs_of(on, id, needs_max);
         return found;
     });
 }
@@ -242,24 +248,24 @@ std::vector<job_info> list_jobs(const database& db, const job_filter& filter) {
     constexpr int most = 10'000;
     if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
     if (!filter.queue.empty()) require_name(filter.queue, "queue");
-    return read_again(db, [&](connection& on, store& stores) {
-        return stores.job_queues->list(on, filter);
+    return read_again(db, [&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().list(on, filter);
     });
 }
 
 cancel_outcome cancel_job(const database& db, job_id id) {
-    return ask_again(db, [&](connection& on, store& stores) {
-        job_queue_store& all = *stores.job_queues;
+    return ask_again(db, [&](connection& on, store_set& stores) {
+        job_queue_store& all = stores.get<job_queue_store>();
         const auto found = all.describe(on, id);
         if (!found) return cancel_outcome::not_found;
         const auto row = all.find_queue(on, found->queue);
         const queue_limits limits = row ? row->limits : queue_limits{};
         // A job that waits for this one learns of its end by its row.
-        const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
+        const seconds kept = stores.get<job_need_store>().is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
         if (outcome == cancel_outcome::cancelled) {
             const auto ring = [&](const std::string& queue) {
-                db.inner()->job_bells().ring(on, stores, queue);
+                db.inner()->part<job_notifier>().notify(on, stores, queue);
             };
             ring(found->queue);  // for the next of its ordering key
             settle_needs(on, stores, {id}, ring);
@@ -269,12 +275,13 @@ cancel_outcome cancel_job(const database& db, job_id id) {
 }
 
 retry_outcome retry_job(const database& db, job_id id) {
-    return ask_again(db, [&](connection& on, store& stores) {
-        const auto outcome = stores.job_queues->retry(on, id);
+    return ask_again(db, [&](connection& on, store_set& stores) {
+        const auto outcome = stores.get<job_queue_store>().retry(on, id);
         const bool is_runnable =
             outcome == retry_outcome::available || outcome == retry_outcome::redriven;
-        if (const auto made = is_runnable ? stores.job_queues->describe(on, id) : std::nullopt) {
-            db.inner()->job_bells().ring(on, stores, made->queue);
+        if (const auto made =
+                is_runnable ? stores.get<job_queue_store>().describe(on, id) : std::nullopt) {
+            db.inner()->part<job_notifier>().notify(on, stores, made->queue);
         }
         return outcome;
     });

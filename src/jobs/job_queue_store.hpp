@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "leasehold/job_queue.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct queue_look {
     bool has_available = false;
@@ -45,6 +48,7 @@ struct blocked_place {
 class job_queue_store {
 public:
     virtual ~job_queue_store() = default;
+    static std::unique_ptr<job_queue_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // ---- upkeep by any worker
 

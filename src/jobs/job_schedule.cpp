@@ -1,4 +1,5 @@
 #include "leasehold/job_schedule.hpp"
+#include "jobs/job_notifier.hpp"
 
 #include <utility>
 
@@ -93,15 +94,15 @@ job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
 // is. Reads the row again if somebody else changed it first.
 template <class To>
 bool change(const database& db, std::string_view name, To&& to) {
-    return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+    return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
         constexpr int looks_max = 10;
         for (int look = 0; look < looks_max; ++look) {
-            const auto seen = stores.job_schedules->find(on, name);
+            const auto seen = stores.get<job_schedule_store>().find(on, name);
             auto row = seen.rows.empty() ? std::nullopt : std::optional{seen.rows.front()};
             if (!to(row, seen.now)) return false;
-            if (!stores.job_schedules->put(on, *row)) continue;
+            if (!stores.get<job_schedule_store>().put(on, *row)) continue;
             // The queue's workers then look when the schedule fires next.
-            db.inner()->job_bells().ring(on, stores, row->what.queue);
+            db.inner()->part<job_notifier>().notify(on, stores, row->what.queue);
             return true;
         }
         throw error(
@@ -155,8 +156,8 @@ bool set_job_schedule(const database& db, const job_schedule& what) {
 }
 
 bool remove_job_schedule(const database& db, std::string_view name) {
-    return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
-        return stores.job_schedules->remove(on, name);
+    return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+        return stores.get<job_schedule_store>().remove(on, name);
     });
 }
 
@@ -169,8 +170,8 @@ bool resume_job_schedule(const database& db, std::string_view name) {
 }
 
 std::optional<job_schedule_info> find_job_schedule(const database& db, std::string_view name) {
-    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
-        return stores.job_schedules->find(on, name);
+    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+        return stores.get<job_schedule_store>().find(on, name);
     });
     if (seen.rows.empty()) return std::nullopt;
     return info_of(seen.rows.front(), seen.now);
@@ -180,9 +181,10 @@ std::vector<job_schedule_info> list_job_schedules(const database& db) {
     std::vector<job_schedule_info> all;
     std::string after;
     while (true) {
-        const auto page = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
-            return stores.job_schedules->list(on, after);
-        });
+        const auto page =
+            read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+                return stores.get<job_schedule_store>().list(on, after);
+            });
         for (const job_schedule_row& each : page.rows) all.push_back(info_of(each, page.now));
         if (page.rows.size() < job_schedule_store::rows_max) return all;
         after = page.rows.back().what.name;

@@ -7,6 +7,7 @@
 // in microseconds.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@
 #include "leasehold/job_schedule.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct job_schedule_row {
     job_schedule what;
@@ -43,6 +46,7 @@ public:
     static constexpr int rows_max = 100;
 
     virtual ~job_schedule_store() = default;
+    static std::unique_ptr<job_schedule_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // The schedules of a queue that are not paused and whose next fire time has come, the longest
     // due first: at most rows_max behind the position; and the time. One plain read.

@@ -24,6 +24,7 @@
 // the job's, a rescue the dead session's as well, a claim in turn the queue's.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@
 #include "leasehold/job_queue.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct claim_request {
     std::string queue;
@@ -99,6 +102,7 @@ public:
     static constexpr int jobs_per_statement_max = 1000;
 
     virtual ~job_store() = default;
+    static std::unique_ptr<job_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // ---- enqueuing
 

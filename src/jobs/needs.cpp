@@ -50,12 +50,12 @@ constexpr std::chrono::hours kept_least{24};
 
 // Keeps the job as long as its queue keeps cancelled ones, and long enough for jobs that wait for
 // it to learn of it.
-void cancel(connection& on, store& stores, job_id id) {
-    const auto found = stores.job_queues->describe(on, id);
+void cancel(connection& on, store_set& stores, job_id id) {
+    const auto found = stores.get<job_queue_store>().describe(on, id);
     if (!found) return;
-    const auto row = stores.job_queues->find_queue(on, found->queue);
+    const auto row = stores.get<job_queue_store>().find_queue(on, found->queue);
     const auto kept = row ? row->limits.keep_cancelled : queue_limits{}.keep_cancelled;
-    stores.job_queues->cancel(on, id, std::max<std::chrono::seconds>(kept, kept_least));
+    stores.get<job_queue_store>().cancel(on, id, std::max<std::chrono::seconds>(kept, kept_least));
 }
 
 // The result of settle(). Jobs that were cancelled here have ended by that, too.
@@ -66,7 +66,7 @@ struct settled {
     std::size_t settled_rows = 0;
 };
 
-settled settle(connection& on, store& stores, const std::vector<job_need_over>& over) {
+settled settle(connection& on, store_set& stores, const std::vector<job_need_over>& over) {
     settled now;
     std::vector<job_need_over> done;
     std::set<job_id> waited;
@@ -80,7 +80,7 @@ settled settle(connection& on, store& stores, const std::vector<job_need_over>& 
         }
         const std::string why =
             "it needs job " + std::to_string(what.needs) + ", which was " + name_of(became);
-        const auto outcome = stores.job_needs->note_reason(on, what.job, why);
+        const auto outcome = stores.get<job_need_store>().note_reason(on, what.job, why);
         // The job keeps waiting; a later pass gives it up.
         if (outcome == job_need_store::note_outcome::locked) continue;
         done.push_back(each);
@@ -93,21 +93,21 @@ settled settle(connection& on, store& stores, const std::vector<job_need_over>& 
     now.freed.assign(waited.begin(), waited.end());
     on.begin();
     try {
-        stores.job_needs->forget(on, done);
-        now.count = stores.job_needs->free(on, now.freed);
+        stores.get<job_need_store>().forget(on, done);
+        now.count = stores.get<job_need_store>().free(on, now.freed);
         on.commit();
     } catch (...) {
         on.rollback();
         throw;
     }
-    now.count += stores.job_needs->free(on, now.freed);
+    now.count += stores.get<job_need_store>().free(on, now.freed);
     return now;
 }
 
 void ring_for(
-    connection& on, store& stores, const std::vector<job_id>& freed, const on_freed& tell
+    connection& on, store_set& stores, const std::vector<job_id>& freed, const on_freed& tell
 ) {
-    for (const std::string& each : stores.job_needs->queues_of(on, freed)) tell(each);
+    for (const std::string& each : stores.get<job_need_store>().queues_of(on, freed)) tell(each);
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ std::vector<new_job> as_waiting(const std::vector<new_job>& list) {
 
 void add_needs(
     connection& inside,
-    store& stores,
+    store_set& stores,
     const std::vector<new_job>& list,
     const std::vector<enqueued_job>& made
 ) {
@@ -180,13 +180,13 @@ void add_needs(
             list_of(stuck) + "; roll back"
         );
     }
-    if (!all.empty()) stores.job_needs->add(inside, all);
+    if (!all.empty()) stores.get<job_need_store>().add(inside, all);
 }
 
 std::vector<job_id> settle_some_needs(
-    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+    connection& on, store_set& stores, const std::vector<job_id>& ids, const on_freed& tell
 ) {
-    const auto over = stores.job_needs->over(on, ids);
+    const auto over = stores.get<job_need_store>().over(on, ids);
     settled now = settle(on, stores, over);
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
@@ -197,12 +197,12 @@ std::vector<job_id> settle_some_needs(
 }
 
 std::int64_t settle_needs(
-    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+    connection& on, store_set& stores, const std::vector<job_id>& ids, const on_freed& tell
 ) {
     std::int64_t freed = 0;
     std::vector<job_id> ended = ids;
     while (!ended.empty()) {
-        settled now = settle(on, stores, stores.job_needs->over(on, ended));
+        settled now = settle(on, stores, stores.get<job_need_store>().over(on, ended));
         freed += now.count;
         if (now.count > 0) ring_for(on, stores, now.freed, tell);
         ended = std::move(now.cancelled);
@@ -212,15 +212,15 @@ std::int64_t settle_needs(
 
 std::int64_t settle_left_needs(
     connection& on,
-    store& stores,
+    store_set& stores,
     const std::string& queue,
     need_places& places,
     const on_freed& tell
 ) {
-    settled now = settle(on, stores, stores.job_needs->over_behind(on, places.over));
+    settled now = settle(on, stores, stores.get<job_need_store>().over_behind(on, places.over));
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
-    const auto left = stores.job_needs->left_waiting(on, queue, places.waiting);
-    if (!left.empty()) now.count += stores.job_needs->free(on, left);
+    const auto left = stores.get<job_need_store>().left_waiting(on, queue, places.waiting);
+    if (!left.empty()) now.count += stores.get<job_need_store>().free(on, left);
     return now.count + settle_needs(on, stores, now.cancelled, tell);
 }
 

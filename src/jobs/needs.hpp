@@ -7,7 +7,7 @@
 
 #include "jobs/job_need_store.hpp"
 #include "leasehold/job.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
 
@@ -26,7 +26,7 @@ std::vector<new_job> as_waiting(const std::vector<new_job>& list);
 // for an id that no job has ever had.
 void add_needs(
     connection& inside,
-    store& stores,
+    store_set& stores,
     const std::vector<new_job>& list,
     const std::vector<enqueued_job>& made
 );
@@ -37,12 +37,12 @@ using on_freed = std::function<void(const std::string& queue)>;
 // Frees or cancels jobs that wait for jobs among `ids` that have ended: some thousand of them at
 // most, later ones in the workers' turns. Returns how many go on. No transaction is open on `on`.
 std::int64_t settle_needs(
-    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+    connection& on, store_set& stores, const std::vector<job_id>& ids, const on_freed& tell
 );
 // As settle_needs(), for a caller that repeats it until all is done: returns the ids for the next
 // call.
 std::vector<job_id> settle_some_needs(
-    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+    connection& on, store_set& stores, const std::vector<job_id>& ids, const on_freed& tell
 );
 
 // As settle_needs(), for all needs in the queue that were left undone, some rows at a time.
@@ -52,7 +52,7 @@ struct need_places {
 };
 std::int64_t settle_left_needs(
     connection& on,
-    store& stores,
+    store_set& stores,
     const std::string& queue,
     need_places& places,
     const on_freed& tell

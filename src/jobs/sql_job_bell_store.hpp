@@ -1,6 +1,7 @@
 #pragma once
 // The bells of workers, which all engines keep alike.
 #include "jobs/job_bell_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -8,7 +9,7 @@ namespace leasehold {
 class sql_job_bell_store final : public job_bell_store, protected sql_store {
 public:
     explicit sql_job_bell_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "job_bell") {}
+        : sql_store(std::move(how), jobs_sql, "job_bell") {}
 
     void add(
         connection& on,

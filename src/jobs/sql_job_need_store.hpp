@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jobs/job_need_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -12,7 +13,7 @@ namespace leasehold {
 class sql_job_need_store final : public job_need_store, protected sql_store {
 public:
     explicit sql_job_need_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "job_need") {}
+        : sql_store(std::move(how), jobs_sql, "job_need") {}
 
     void add(connection& in, const std::vector<job_need>& what) override;
     std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) override;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobs/job_queue_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -15,7 +16,7 @@ namespace leasehold {
 class sql_job_queue_store : public job_queue_store, protected sql_store {
 public:
     explicit sql_job_queue_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "job_queue") {}
+        : sql_store(std::move(how), jobs_sql, "job_queue") {}
 
     bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
         override;

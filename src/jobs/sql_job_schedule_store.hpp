@@ -1,6 +1,7 @@
 #pragma once
 // The schedules of jobs, which all engines keep alike.
 #include "jobs/job_schedule_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -8,7 +9,7 @@ namespace leasehold {
 class sql_job_schedule_store final : public job_schedule_store, protected sql_store {
 public:
     explicit sql_job_schedule_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "job_schedule") {}
+        : sql_store(std::move(how), jobs_sql, "job_schedule") {}
 
     job_schedule_look due(connection& on, std::string_view queue, const job_schedule_place& behind)
         override;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jobs/job_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -16,7 +17,7 @@ namespace leasehold {
 class sql_job_store : public job_store, protected sql_store {
 public:
     explicit sql_job_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "job") {}
+        : sql_store(std::move(how), jobs_sql, "job") {}
 
     std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what

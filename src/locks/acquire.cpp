@@ -57,8 +57,8 @@ void tell_in_vain(session::implementation& within, const key& what, const wait_l
     );
 }
 
-void become_mutex(connection& on, store& stores, const key& name, lock_kind found) {
-    if (stores.holds->change_kind(on, name, lock_kind::mutex)) return;
+void become_mutex(connection& on, store_set& stores, const key& name, lock_kind found) {
+    if (stores.get<hold_store>().change_kind(on, name, lock_kind::mutex)) return;
     throw error(
         errc::invalid_argument,
         "'" + name.name() + "' is in use as a " + name_of(found) + " and cannot be a " +
@@ -66,8 +66,8 @@ void become_mutex(connection& on, store& stores, const key& name, lock_kind foun
     );
 }
 
-acquire_result ask_for(connection& on, store& stores, const acquire_request& request) {
-    acquire_result answer = stores.holds->try_acquire(on, request);
+acquire_result ask_for(connection& on, store_set& stores, const acquire_request& request) {
+    acquire_result answer = stores.get<hold_store>().try_acquire(on, request);
     if (answer.status == acquire_status::wrong_kind) {
         become_mutex(on, stores, request.key, answer.kind);
     }
@@ -99,10 +99,10 @@ namespace {
 using maybe_granted = std::vector<std::optional<acquire_result>>;
 
 maybe_granted ask_for_several(
-    connection& on, store& stores, const std::vector<const acquire_request*>& wanted
+    connection& on, store_set& stores, const std::vector<const acquire_request*>& wanted
 ) {
     maybe_granted answers;
-    for (const auto& token : stores.holds->try_acquire_several(on, wanted)) {
+    for (const auto& token : stores.get<hold_store>().try_acquire_several(on, wanted)) {
         answers.emplace_back();
         if (token) answers.back() = acquire_result{acquire_status::granted, *token, std::nullopt};
     }
@@ -112,7 +112,9 @@ maybe_granted ask_for_several(
 acquire_result ask_on_pool(
     database::implementation& within, const bounds& of_call, const acquire_request& wanted
 ) {
-    const auto alone = [&](connection& on, store& stores) { return ask_for(on, stores, wanted); };
+    const auto alone = [&](connection& on, store_set& stores) {
+        return ask_for(on, stores, wanted);
+    };
     return ask_beside_others<acquire_result>(
         within, within.acquires(), of_call, wanted, ask_for_several, alone
     );
@@ -184,16 +186,16 @@ private:
     }
 
     std::optional<lock_info> holder_now(const bounds& of_call) {
-        auto seen = within().database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holds->describe(on, request_->key, false);
+        auto seen = within().database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().describe(on, request_->key, false);
         });
         if (!seen || !seen->info.is_held) return std::nullopt;
         return std::move(seen->info);
     }
 
     bool find(const bounds& of_call) override {
-        token_ = within().database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holds->find_grant(on, request_->key, request_->owner);
+        token_ = within().database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().find_grant(on, request_->key, request_->owner);
         });
         return token_.has_value();
     }

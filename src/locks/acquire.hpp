@@ -67,7 +67,7 @@ grant::limit limit_from(
 
 // Asks on this connection. If nobody uses a row of another kind, it becomes a mutex's row, and the
 // answer is wrong_kind; throws invalid_argument if the row is used.
-acquire_result ask_for(connection& on, store& stores, const acquire_request& request);
+acquire_result ask_for(connection& on, store_set& stores, const acquire_request& request);
 
 // Sends a request on a connection of its choice, with ask_for(); the default: one of the pool.
 using sender = std::function<acquire_result(const acquire_request&)>;
@@ -81,6 +81,6 @@ try_outcome try_once(
 );
 
 // Makes a row of another kind a mutex's if nobody uses it, and throws otherwise.
-void become_mutex(connection& on, store& stores, const key& name, lock_kind found);
+void become_mutex(connection& on, store_set& stores, const key& name, lock_kind found);
 
 }  // namespace leasehold

@@ -54,9 +54,10 @@ private:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live(of_call_);
-        const auto phase = session_.database().use(of_call_, [&](connection& on, store& stores) {
-            return proceed_on(on, *stores.holders);
-        });
+        const auto phase =
+            session_.database().use(of_call_, [&](connection& on, store_set& stores) {
+                return proceed_on(on, stores.get<holder_store>());
+            });
         if (is_session_over_) session_.found_ended();
         return phase;
     }
@@ -74,8 +75,8 @@ private:
                 facts
             );
         }
-        return session_.database().use(session_.parting(), [&](connection& on, store& stores) {
-            return leave_on(on, *stores.holders);
+        return session_.database().use(session_.parting(), [&](connection& on, store_set& stores) {
+            return leave_on(on, stores.get<holder_store>());
         });
     }
 
@@ -221,9 +222,10 @@ public:
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         return keep_asking(limit, polls_, session_->over(), false, [&] {
             session_->require_live(of_call);
-            const auto present = session_->database().use(of_call, [&](auto& on, auto& stores) {
-                return stores.holders->holders_of(on, key());
-            });
+            const auto present =
+                session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                    return stores.get<holder_store>().holders_of(on, key());
+                });
             return std::none_of(present.begin(), present.end(), [&](const lock_info& each) {
                 return each.token == inside.token();
             });

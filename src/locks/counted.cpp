@@ -96,8 +96,8 @@ void seeker::prepare() {
 }
 
 holder_result seeker::ask(const bounds& of_call) {
-    return session_->database().use(of_call, [&](connection& on, store& stores) {
-        return stores.holders->try_acquire(on, request_for(*session_, wish_, owner_));
+    return session_->database().use(of_call, [&](connection& on, store_set& stores) {
+        return stores.get<holder_store>().try_acquire(on, request_for(*session_, wish_, owner_));
     });
 }
 
@@ -107,8 +107,8 @@ holder_result seeker::ask(const bounds& of_call) {
 holder_result seeker::ask_following(const bounds& of_call) {
     constexpr int asked_max = 8;
     if (wish_.permits > wish_.capacity) {
-        const auto seen = session_->database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holders->tally(on, wish_.name);
+        const auto seen = session_->database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<holder_store>().tally(on, wish_.name);
         });
         if (seen && seen->kind == wish_.kind) wish_.capacity = seen->capacity;
     }
@@ -142,8 +142,8 @@ attempt_event seeker::send(const bounds& of_call) {
 }
 
 bool seeker::find(const bounds& of_call) {
-    const auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
-        return stores.holders->find_grant(on, wish_.name, owner_);
+    const auto found = session_->database().use(of_call, [&](connection& on, store_set& stores) {
+        return stores.get<holder_store>().find_grant(on, wish_.name, owner_);
     });
     // The row exists in either case: if it still has the token it had, the upgrade was not done.
     if (!found || (wish_.instead_of && *found == wish_.instead_of->what().token)) return false;
@@ -214,8 +214,8 @@ void seeker::announce() {
     notices_when_announced_.reset();
     const auto notices = session_->notices();
     try {
-        session_->database().use(of_call_, [&](connection& on, store& stores) {
-            stores.holders->announce(on, request_for(*session_, wish_, *announced_));
+        session_->database().use(of_call_, [&](connection& on, store_set& stores) {
+            stores.get<holder_store>().announce(on, request_for(*session_, wish_, *announced_));
         });
         notices_when_announced_ = notices;
     } catch (const error& failure) {
@@ -235,8 +235,8 @@ void seeker::withdraw() noexcept {
     if (!session_->may_part()) return settle_later();
     const bounds until = session_->parting();
     const auto take_back = [&](int) {
-        session_->database().use(until, [&](connection& on, store& stores) {
-            stores.holders->withdraw(on, wish_.name, owner);
+        session_->database().use(until, [&](connection& on, store_set& stores) {
+            stores.get<holder_store>().withdraw(on, wish_.name, owner);
         });
     };
     try {

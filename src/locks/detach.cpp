@@ -68,8 +68,8 @@ void require_from_elsewhere(const session::implementation& within, const detache
 }
 
 adopt_status ask_to_adopt(session::implementation& within, const adoption& wanted) {
-    return within.database().use([&](connection& on, store& stores) {
-        return stores.holds->adopt(on, wanted);
+    return within.database().use([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().adopt(on, wanted);
     });
 }
 
@@ -138,9 +138,10 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     const hold what = inside.what();
     inside.supersede();  // the lease must be lost here before the term is given away
     try {
-        const bool is_given = inside.within().database().use([&](connection& on, store& stores) {
-            return stores.holds->give_term(on, what, term);
-        });
+        const bool is_given =
+            inside.within().database().use([&](connection& on, store_set& stores) {
+                return stores.get<hold_store>().give_term(on, what, term);
+            });
         if (is_given) return {what.key, what.owner, what.token, std::nullopt};
     } catch (const error&) {
         inside.within().settle_later(what.key, what.owner);

@@ -3,7 +3,7 @@
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
-#include "runs/run_store.hpp"
+#include "locks/fence_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -23,7 +23,8 @@ void fence_guard::admit(transaction_ref tx, const key& resource, fencing_token t
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }
-    if (guarded_.inner()->store_for(inside).runs->admit(inside, resource, token)) return;
+    if (guarded_.inner()->store_for(inside).get<fence_store>().admit(inside, resource, token))
+        return;
     guarded_.inner()->tell(
         {event_kind::stale_token_refused,
          resource.name(),
@@ -39,8 +40,8 @@ void fence_guard::admit(transaction_ref tx, const key& resource, fencing_token t
 }
 
 std::optional<fencing_token> fence_guard::highest(const key& resource) const {
-    return guarded_.inner()->use([&](connection& on, store& stores) {
-        return stores.runs->highest(on, resource);
+    return guarded_.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<fence_store>().highest(on, resource);
     });
 }
 

@@ -19,6 +19,7 @@
 // Threads: safe; a store remembers only hints.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@
 #include "leasehold/lock_kind.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 // The row of a session that died is kept for longer, see session/reaper.cpp.
 inline constexpr std::chrono::seconds lock_delay_max{60};
@@ -98,6 +101,7 @@ enum class pending_entry {
 class hold_store {
 public:
     virtual ~hold_store() = default;
+    static std::unique_ptr<hold_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Grants the key if nobody has a live hold on it. MUST
     // - take a holder for dead only on positive proof: a locking read finds its session row, and

@@ -13,6 +13,7 @@
 // Threads: stateless after construction; safe.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
 #include "locks/hold_store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 // The bits by which a holder row describes its holder; the first three are hold_mode.
 namespace holder_bits {
@@ -110,6 +114,7 @@ struct holder_state {
 class holder_store {
 public:
     virtual ~holder_store() = default;
+    static std::unique_ptr<holder_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Grants, if the permits of all *other* owners that are not proved dead, plus what has arrived,
     // leave room for those wanted, and none of these owners has a bit of `gives_way_to`. MUST
@@ -210,5 +215,11 @@ public:
     // any state nor arrivals.
     virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
 };
+
+// Calls use(…) with the store of holds of this kind: both stores have functions of these names.
+template <class Use>
+auto with_store_of(const store_set& of, lock_kind kind, Use&& use) {
+    return kind == lock_kind::mutex ? use(of.get<hold_store>()) : use(of.get<holder_store>());
+}
 
 }  // namespace leasehold

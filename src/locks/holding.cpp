@@ -13,10 +13,10 @@ namespace {
 // For a release that answers not_held after an attempt that got no answer. That attempt released
 // the hold if the fences are still ours; if a fence moved on, somebody may have taken the key
 // before that attempt arrived.
-release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
+release_outcome after_doubt(connection& on, store_set& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
         if (each.kind != lock_kind::mutex) return false;  // its row is gone
-        const auto now = stores.holds->describe(on, each.key, false);
+        const auto now = stores.get<hold_store>().describe(on, each.key, false);
         return now && now->info.token == each.token;
     });
     return are_untouched ? release_outcome::released : release_outcome::unknown;
@@ -126,7 +126,7 @@ release_outcome holding::release_all(
         const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
         const auto outcome = send();
         if (outcome != release_outcome::not_held || !is_in_doubt) return outcome;
-        return session_->database().use(of_call, [&](connection& on, store& stores) {
+        return session_->database().use(of_call, [&](connection& on, store_set& stores) {
             return after_doubt(on, stores, all);
         });
     };

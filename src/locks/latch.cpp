@@ -45,9 +45,10 @@ public:
         if (inner->reason() != loss_reason::none) refuse_lost();
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();
-        const auto arrived = session_->database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holders->arrive(on, inner->what());
-        });
+        const auto arrived =
+            session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<holder_store>().arrive(on, inner->what());
+            });
         if (!arrived) {
             static_cast<void>(place.verify());  // tells the listeners that it is lost
             refuse_lost();
@@ -58,9 +59,10 @@ public:
 
     // The session need not be live.
     latch_tally tally(const bounds& of_call = {}) {
-        const auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holders->tally(on, key());
-        });
+        const auto found =
+            session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<holder_store>().tally(on, key());
+            });
         if (!found || (found->arrived == 0 && found->present == 0)) return {};
         holder_result other;
         other.kind = found->kind;

@@ -27,8 +27,8 @@ void require_valid_metadata(std::string_view metadata) {
 std::optional<leader_info> look(
     database::implementation& at, const key& name, const bounds& of_call = {}
 ) {
-    const auto seen = at.use(of_call, [&](connection& on, store& stores) {
-        return stores.holds->describe(on, name, false);
+    const auto seen = at.use(of_call, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().describe(on, name, false);
     });
     if (!seen || !seen->info.is_held) return std::nullopt;
     return leader_info{
@@ -80,8 +80,10 @@ public:
             if (lease_.why_lost() != loss_reason::none) break;
             try {
                 const bool is_said =
-                    session_->database().use(of_call, [&](connection& on, store& stores) {
-                        return stores.holds->set_metadata(on, lease_.inner()->what(), said);
+                    session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                        return stores.get<hold_store>().set_metadata(
+                            on, lease_.inner()->what(), said
+                        );
                     });
                 if (is_said) return;
                 if (!lease_.verify()) break;

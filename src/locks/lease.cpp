@@ -39,14 +39,15 @@ lease::implementation::implementation(
     : holding(std::move(within), std::move(granted)),
       chain_(first_->lost(), forward_stop{&given_back_}) {}
 
-bool lease::implementation::is_there(connection& on, store& stores) const {
-    if (what().kind != lock_kind::mutex) return stores.holders->which_are_held(on, {what()}).at(0);
-    return stores.holds->standings(on, {what()}).at(0) != standing::gone;
+bool lease::implementation::is_there(connection& on, store_set& stores) const {
+    if (what().kind != lock_kind::mutex)
+        return stores.get<holder_store>().which_are_held(on, {what()}).at(0);
+    return stores.get<hold_store>().standings(on, {what()}).at(0) != standing::gone;
 }
 
 bool lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const bool held = session_->database().use([&](connection& on, store& stores) {
+    const bool held = session_->database().use([&](connection& on, store_set& stores) {
         return is_there(on, stores);
     });
     if (!held) lose(*first_, loss_reason::taken_over);
@@ -64,7 +65,7 @@ void lease::implementation::verify_in(connection& inside) {
     const bool is_proved = where_heard_of(
         database,
         [&] { return with_store_of(database.store_for(inside), what().kind, prove); },
-        [&](connection& on, store& stores) { return is_there(on, stores); }
+        [&](connection& on, store_set& stores) { return is_there(on, stores); }
     );
     if (is_proved) return note_proof(inside);
     lose(*first_, loss_reason::taken_over);
@@ -89,9 +90,10 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
     const auto send_once = [&](int) {
         const auto end = local_clock::now() + term - margin_of(*session_, term);
         if (!session_->change_term(*first_, std::min(end, *first_->term_end()))) return false;
-        const bool is_extended = session_->database().use(of_call, [&](auto& on, auto& stores) {
-            return stores.holds->extend_term(on, what(), term);
-        });
+        const bool is_extended =
+            session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<hold_store>().extend_term(on, what(), term);
+            });
         if (is_extended && session_->change_term(*first_, end)) return true;
         if (!is_extended) {
             lose(*first_, loss_reason::taken_over);
@@ -168,7 +170,7 @@ release_outcome lease::implementation::give_back_lost() {
 // two levels; the last level then frees the row whatever its count.
 release_outcome lease::implementation::release_level(const bounds& of_call) {
     try {
-        return session_->database().use(of_call, [&](connection& on, store& stores) {
+        return session_->database().use(of_call, [&](connection& on, store_set& stores) {
             return release_hold(session_->database(), on, stores, what());
         });
     } catch (const error& failure) {
@@ -201,7 +203,7 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
             return release_outcome::released;
         }
         if (is_count_certain) return release_last_level(database, of_call, what());
-        return database.use(of_call, [&](connection& on, store& stores) {
+        return database.use(of_call, [&](connection& on, store_set& stores) {
             return release_owner(database, on, stores, what().key, what().owner, what().kind);
         });
     });
@@ -209,8 +211,8 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
 
 // False, and nothing changed, if it is no longer held so, or somebody waits.
 bool lease::implementation::release_with_row(const bounds& of_call) {
-    const bool is_done = session_->database().use(of_call, [&](connection& on, store& stores) {
-        return stores.sessions->end_with_release(on, session_->id(), what());
+    const bool is_done = session_->database().use(of_call, [&](connection& on, store_set& stores) {
+        return stores.get<session_store>().end_with_release(on, session_->id(), what());
     });
     if (is_done) session_->note_row_gone();
     return is_done;

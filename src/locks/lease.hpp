@@ -19,7 +19,7 @@ public:
 
     bool verify();
     // True when the database says so now.
-    bool is_there(connection& on, store& stores) const;
+    bool is_there(connection& on, store_set& stores) const;
     bool extend(std::chrono::microseconds term);
     void verify_in(connection& inside);
     release_outcome give_back(bool is_parting) override;

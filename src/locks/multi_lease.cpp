@@ -42,8 +42,8 @@ void multi_lease::implementation::pass_loss_on::operator()() const {
 
 bool multi_lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const auto found = session_->database().use([&](connection& on, store& stores) {
-        return stores.holds->standings(on, holds());
+    const auto found = session_->database().use([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().standings(on, holds());
     });
     for (std::size_t at = 0; at < grants_.size(); ++at) {
         if (found[at] == standing::gone) lose(*grants_[at], loss_reason::taken_over);
@@ -54,12 +54,12 @@ bool multi_lease::implementation::verify() {
 void multi_lease::implementation::verify_in(connection& inside) {
     require_part(inside);
     if (reason() != loss_reason::none) refuse(label_of(keys_), reason());
-    store& stores = session_->database().store_for(inside);
-    const auto are_there = [&](connection& on, store& own) {
-        const auto found = own.holds->standings(on, holds());
+    store_set& stores = session_->database().store_for(inside);
+    const auto are_there = [&](connection& on, store_set& own) {
+        const auto found = own.get<hold_store>().standings(on, holds());
         return std::find(found.begin(), found.end(), standing::gone) == found.end();
     };
-    const auto prove = [&] { return stores.multi_locks->prove_all(inside, holds()); };
+    const auto prove = [&] { return stores.get<multi_lock_store>().prove_all(inside, holds()); };
     if (where_heard_of(session_->database(), prove, are_there)) return note_proof(inside);
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
@@ -89,7 +89,7 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (leave_to_open_transaction(held, is_parting)) return release_outcome::unknown;
     const bounds of_call = bounds_of_release(is_parting);
     return release_all(of_call, held, [&] {
-        return session_->database().use(of_call, [&](connection& on, store& stores) {
+        return session_->database().use(of_call, [&](connection& on, store_set& stores) {
             const bool were_ours = release_holds(session_->database(), on, stores, held);
             return were_ours ? release_outcome::released : release_outcome::not_held;
         });
@@ -104,9 +104,10 @@ std::vector<hold> multi_lease::implementation::holds() const {
 }
 
 // Asks in the caller's transaction, so that the answer is of the same moment as the proof.
-void multi_lease::implementation::find_the_lost(store& stores, connection& inside) {
+void multi_lease::implementation::find_the_lost(store_set& stores, connection& inside) {
     for (const auto& each : grants_) {
-        if (!stores.holds->prove(inside, each->what())) lose(*each, loss_reason::taken_over);
+        if (!stores.get<hold_store>().prove(inside, each->what()))
+            lose(*each, loss_reason::taken_over);
     }
     // All holds exist now, but some did not in the proof's snapshot, which was older.
     if (reason() == loss_reason::none) lose(*grants_.front(), loss_reason::taken_over);

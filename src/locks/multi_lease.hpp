@@ -48,7 +48,7 @@ private:
 
     loss_reason loss() const noexcept override { return reason_; }
     std::vector<hold> holds() const;
-    void find_the_lost(store& stores, connection& inside);
+    void find_the_lost(store_set& stores, connection& inside);
 
     const std::vector<key> keys_;
     const std::vector<std::shared_ptr<grant>> grants_;

@@ -58,8 +58,8 @@ private:
     attempt_event send(const bounds& of_call) override {
         const acquire_all_request request{
             keys_, owner_, session_->id(), session_->node_info(), hold_at_most_};
-        answer_ = session_->database().use(of_call, [&](connection& on, store& stores) {
-            auto said = stores.multi_locks->try_acquire_all(on, request);
+        answer_ = session_->database().use(of_call, [&](connection& on, store_set& stores) {
+            auto said = stores.get<multi_lock_store>().try_acquire_all(on, request);
             if (said.status == acquire_all_status::wrong_kind) {
                 become_mutex(on, stores, said.misused.value(), said.kind);
             }
@@ -79,8 +79,8 @@ private:
     }
 
     bool find(const bounds& of_call) override {
-        auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
-            return stores.holds->find_grants(on, keys_, owner_);
+        auto found = session_->database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().find_grants(on, keys_, owner_);
         });
         if (!found) return false;
         answer_.tokens = *std::move(found);

@@ -3,6 +3,7 @@
 // owner id covers all keys of one acquisition.
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "locks/hold_store.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct acquire_all_request {
     std::vector<key> keys;  // sorted, each once, at least one
@@ -42,6 +45,7 @@ struct release_all_result {
 class multi_lock_store {
 public:
     virtual ~multi_lock_store() = default;
+    static std::unique_ptr<multi_lock_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Grants all keys or none, under the MUSTs of hold_store::try_acquire for each of them. MUST
     // - leave no key granted, and none waiting for it, when it refuses; a key that never had a row

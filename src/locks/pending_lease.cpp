@@ -61,11 +61,11 @@ pending_lease::implementation::~implementation() {
 pending_lease::implementation::fate pending_lease::implementation::ask(const bounds& of_call
 ) const {
     const hold& held = granted();
-    return session_->database().use(of_call, [&](connection& on, store& stores) {
-        if (stores.holds->find_grant(on, held.key, moved_)) return fate::committed;
+    return session_->database().use(of_call, [&](connection& on, store_set& stores) {
+        if (stores.get<hold_store>().find_grant(on, held.key, moved_)) return fate::committed;
         const auto undone = release_owner(session_->database(), on, stores, held.key, held.owner);
         if (undone == release_outcome::released) return fate::undone;
-        const bool is_there = stores.holds->find_grant(on, held.key, moved_).has_value();
+        const bool is_there = stores.get<hold_store>().find_grant(on, held.key, moved_).has_value();
         if (is_there) return fate::committed;
         return is_inside_ && !was_ever_granted(on, stores) ? fate::undone : fate::lost;
     });
@@ -73,8 +73,8 @@ pending_lease::implementation::fate pending_lease::implementation::ask(const bou
 
 // A grant that was made inside leaves nothing behind if its transaction was rolled back, not even
 // its token.
-bool pending_lease::implementation::was_ever_granted(connection& on, store& stores) const {
-    const auto now = stores.holds->describe(on, granted().key, false);
+bool pending_lease::implementation::was_ever_granted(connection& on, store_set& stores) const {
+    const auto now = stores.get<hold_store>().describe(on, granted().key, false);
     return now && now->info.token >= granted().token;
 }
 
@@ -139,8 +139,8 @@ pending_acquisition try_once_in(
     const session::implementation::under_way sending{*within};
     require_part(*within, inside);
     auto& database = within->database();
-    store& of_caller = database.store_for(inside);
-    const pending_entry entered = of_caller.holds->enter(inside);
+    store_set& of_caller = database.store_for(inside);
+    const pending_entry entered = of_caller.get<hold_store>().enter(inside);
     if (entered == pending_entry::busy) {
         database.tell(
             {event_kind::refused, what.key.name(), 0, "another writer", event_reason::busy}
@@ -151,7 +151,7 @@ pending_acquisition try_once_in(
     const bounds of_call = within->one_request();
     try_outcome outcome = try_once(*within, what, of_call, [&](const acquire_request& request) {
         if (is_inside) return ask_for(inside, of_caller, request);
-        return database.use_beside(of_call, [&](connection& on, store& stores) {
+        return database.use_beside(of_call, [&](connection& on, store_set& stores) {
             return ask_for(on, stores, request);
         });
     });
@@ -164,11 +164,11 @@ pending_acquisition try_once_in(
     );
     const auto until = local_clock::now() + moves_last;
     for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {
-        if (of_caller.holds->move(inside, held, made->moved())) {
+        if (of_caller.get<hold_store>().move(inside, held, made->moved())) {
             return pending_acquisition{pending_lease{std::move(made)}};
         }
-        const bool is_there = database.use_beside(of_call, [&](connection& on, store& stores) {
-            return stores.holds->find_grant(on, held.key, held.owner).has_value();
+        const bool is_there = database.use_beside(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return pending_acquisition{std::nullopt, what.key};  // freed by force
         pause_for(jittered(std::chrono::milliseconds{std::min(attempt * attempt, 100)}));

@@ -37,7 +37,7 @@ public:
 private:
     enum class fate { committed = 1, undone = 2, lost = 3 };
     fate ask(const bounds& of_call) const;
-    bool was_ever_granted(connection& on, store& stores) const;
+    bool was_ever_granted(connection& on, store_set& stores) const;
 
     const std::shared_ptr<session::implementation> session_;
     const std::shared_ptr<grant> granted_;

@@ -59,8 +59,8 @@ auto queued_call::ask(const bounds& until, Use&& with) {
 }
 
 std::optional<bool> queued_call::enqueue(queue_end& end) {
-    const auto answer = ask(of_call_, [&](connection& on, store& stores) {
-        return stores.waiters->enqueue(on, request_);
+    const auto answer = ask(of_call_, [&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().enqueue(on, request_);
     });
     switch (answer.status) {
         case enqueue_status::session_ended:
@@ -69,7 +69,7 @@ std::optional<bool> queued_call::enqueue(queue_end& end) {
             end = queue_end::ask_again;
             return std::nullopt;
         case enqueue_status::wrong_kind:
-            within_.database().use(of_call_, [&](connection& on, store& stores) {
+            within_.database().use(of_call_, [&](connection& on, store_set& stores) {
                 become_mutex(on, stores, request_.key, answer.kind);
             });
             end = queue_end::ask_again;
@@ -88,8 +88,8 @@ std::optional<bool> queued_call::enqueue(queue_end& end) {
 // A release before this call queued saw no ticket, so this call has to serve the queue.
 std::shared_ptr<grant> queued_call::serve_at_once() {
     const auto sent = local_clock::now();
-    const auto passed = ask(of_call_, [&](connection& on, store& stores) {
-        auto answer = stores.waiters->serve(on, request_.key);
+    const auto passed = ask(of_call_, [&](connection& on, store_set& stores) {
+        auto answer = stores.get<waiter_store>().serve(on, request_.key);
         if (answer.next && answer.next->owner != request_.owner) {
             auto& database = within_.database();
             database.waits().announce(on, stores, *answer.next, sent);
@@ -105,8 +105,8 @@ std::shared_ptr<grant> queued_call::serve_at_once() {
 }
 
 void queued_call::refuse_circle() {
-    const bool is_circle = ask(of_call_, [&](connection& on, store& stores) {
-        return stores.waiters->closes_a_circle(on, who(), request_.session);
+    const bool is_circle = ask(of_call_, [&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().closes_a_circle(on, who(), request_.session);
     });
     if (!is_circle) return;
     leave_quietly();
@@ -121,8 +121,8 @@ void queued_call::refuse_circle() {
 void queued_call::leave_quietly() noexcept {
     if (!within_.may_part()) return settle_later();
     try {
-        within_.database().use(within_.parting(), [&](connection& on, store& stores) {
-            if (stores.waiters->leave(on, request_.key, request_.owner, ticket_)) return;
+        within_.database().use(within_.parting(), [&](connection& on, store_set& stores) {
+            if (stores.get<waiter_store>().leave(on, request_.key, request_.owner, ticket_)) return;
             release_owner(within_.database(), on, stores, request_.key, request_.owner);
         });
         has_left_ = true;
@@ -148,14 +148,14 @@ void queued_call::leave_to_session() {
 queue_outcome queued_call::leave() {
     if (!within_.may_part()) leave_to_session();
     const bounds until = within_.parting();
-    const bool has_left = ask(until, [&](connection& on, store& stores) {
-        return stores.waiters->leave(on, request_.key, request_.owner, ticket_);
+    const bool has_left = ask(until, [&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().leave(on, request_.key, request_.owner, ticket_);
     });
     has_left_ = has_left;
     if (has_left) return {queue_end::left_queue, nullptr};
     const auto sent = local_clock::now();
-    const auto found = ask(until, [&](connection& on, store& stores) {
-        return stores.waiters->look(on, {who()}).at(0);
+    const auto found = ask(until, [&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().look(on, {who()}).at(0);
     });
     if (found.status != look_status::granted) return {queue_end::left_queue, nullptr};
     std::optional<local_clock::time_point> term_end;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "database/database.hpp"
+#include "database/read.hpp"
 #include "leasehold/error.hpp"
-#include "leasehold/inspect.hpp"
 #include "locks/keep_asking.hpp"
 #include "session/lease_machine.hpp"
 
@@ -173,7 +173,9 @@ session& quorum::implementation::session_at(std::size_t at) {
     quorum_member& own = *members_[at];
     session& opened = own.open_session();
     if (own.compared() == opened.id()) return opened;
-    const auto present = list_sessions(own.database());
+    const auto present = read(own.database(), [](connection& on, store_set& stores) {
+        return stores.get<session_store>().list(on);
+    });
     for (std::size_t other = 0; other < size(); ++other) {
         const auto theirs = members_[other]->last_session();
         if (other == at || !theirs) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "locks/sql_hold_rows.hpp"
+#include "locks/sql_stores.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -72,7 +73,7 @@ std::vector<lock_info> sql_hold_store::list_free(
     const parameters range{
         blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
     std::vector<lock_info> all;
-    const result found = how_->read(on, how_->of("free_keys")["list"], range);
+    const result found = how_->read(on, how_->of(locks_sql, "free_keys")["list"], range);
     for (const row& each : found.rows) all.push_back(free_in(each));
     return all;
 }
@@ -82,7 +83,7 @@ std::vector<std::string> sql_hold_store::list_passed(
 ) {
     const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}, limit};
     std::vector<std::string> keys;
-    const result found = how_->read(on, how_->of("row_lock")["list_passed"], range);
+    const result found = how_->read(on, how_->of(locks_sql, "row_lock")["list_passed"], range);
     for (const row& each : found.rows) keys.push_back(each.bytes(0));
     return keys;
 }

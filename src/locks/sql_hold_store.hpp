@@ -2,6 +2,7 @@
 // Holds of mutexes, as far as the engines treat them alike. Each engine has its own way to grant a
 // key, and to tell whether a grant can be part of a transaction of the caller's.
 #include "locks/hold_store.hpp"
+#include "locks/sql_stores.hpp"
 #include "sql/first_statement.hpp"
 #include "sql/sql_store.hpp"
 
@@ -41,7 +42,7 @@ public:
 
 protected:
     explicit sql_hold_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "hold") {}
+        : sql_store(std::move(how), locks_sql, "hold") {}
 
     // The answer of `try_acquire` on servers: the token or null, whether the session is live, the
     // kind of the row, and the hold that is in it.

@@ -2,6 +2,7 @@
 // Keys that several can hold, as far as the engines treat them alike. Each engine grants a hold in
 // its own way.
 #include "locks/holder_store.hpp"
+#include "locks/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -41,7 +42,7 @@ public:
 
 protected:
     explicit sql_holder_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "holder") {}
+        : sql_store(std::move(how), locks_sql, "holder") {}
 
     // key, owner, session, node_info, kind, mode, permits, capacity, gives way to (and
     // whether the capacity is kept), token of the hold in place or null

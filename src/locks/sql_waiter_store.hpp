@@ -1,5 +1,6 @@
 #pragma once
 // The queue of a key, as far as the engines keep it alike.
+#include "locks/sql_stores.hpp"
 #include "locks/waiter_store.hpp"
 #include "sql/sql_store.hpp"
 
@@ -9,7 +10,7 @@ class sql_waiter_store : public waiter_store, protected sql_store {
 public:
     // `channel`: the bells' channel, if the engine has bells.
     sql_waiter_store(std::shared_ptr<const sql_dialect> how, std::string channel)
-        : sql_store(std::move(how), "waiter"), channel_(std::move(channel)) {}
+        : sql_store(std::move(how), locks_sql, "waiter"), channel_(std::move(channel)) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
     hand_over_result hand_over(connection& on, const hold& held) override;

@@ -25,6 +25,7 @@
 // wait.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@
 #include "locks/hold_store.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct waiter_id {
     leasehold::key key;
@@ -96,6 +99,7 @@ struct queued_waiter {
 class waiter_store {
 public:
     virtual ~waiter_store() = default;
+    static std::unique_ptr<waiter_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // Puts a waiter at the end of the queue, and its ticket into the lock row. Grants nothing. MUST
     // NOT wait for the lock row: a proof may hold it for long (not_now). MAY commit asynchronously:

@@ -36,8 +36,8 @@ void require_valid(const once_settings& settings) {
 }
 
 run_look look_at(const database& db, const key& name, const bounds& of_call) {
-    return repeatedly(db, of_call, [&](connection& on, store& stores) {
-        return stores.runs->look(on, name);
+    return repeatedly(db, of_call, [&](connection& on, store_set& stores) {
+        return stores.get<run_store>().look(on, name);
     });
 }
 
@@ -185,12 +185,12 @@ public:
     void finish_in(connection& inside, const run_result& result) {
         is_told_ = true;
         lease_.verify_in(transaction_ref{inside});
-        const store& stores = database().store_for(inside);
-        const auto is_there = [&](connection& on, store& own) {
-            const auto last = own.runs->look(on, lease_.key()).last;
+        const store_set& stores = database().store_for(inside);
+        const auto is_there = [&](connection& on, store_set& own) {
+            const auto last = own.get<run_store>().look(on, lease_.key()).last;
             return last && last->owner == lease_.owner() && last->token == lease_.token();
         };
-        const auto write = [&] { return stores.runs->finish(inside, request(result)); };
+        const auto write = [&] { return stores.get<run_store>().finish(inside, request(result)); };
         if (where_heard_of(database(), write, is_there)) return;
         throw error(
             errc::lease_lost,
@@ -221,8 +221,8 @@ private:
             result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
                              " ms, and was not finished";
             const run_finish what = request(result);
-            database().use(session_->parting(), [&](connection& on, store& stores) {
-                return stores.runs->finish(on, what);
+            database().use(session_->parting(), [&](connection& on, store_set& stores) {
+                return stores.get<run_store>().finish(on, what);
             });
         } catch (const std::exception& failure) {
             tell_of(failure);
@@ -247,8 +247,8 @@ private:
         bool was_in_doubt = false;
         const bounds of_call = bounds_of(session_->handle());
         const auto send = [&](int) {
-            return database().use(of_call, [&](connection& on, store& stores) {
-                return stores.runs->finish(on, what);
+            return database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<run_store>().finish(on, what);
             });
         };
         const auto may_go_on = [&](const error& failure) {
@@ -407,8 +407,8 @@ private:
             settings_.repeat_abandoned,
             when_.text().size() <= run_store::schedule_bytes_max ? when_.text() : std::string{}};
         const database& db = session_->handle();
-        return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
-            return stores.runs->claim(on, wanted);
+        return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+            return stores.get<run_store>().claim(on, wanted);
         });
     }
 
@@ -457,17 +457,18 @@ std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
     std::vector<run_info> all;
     while (true) {
         const std::string after = all.empty() ? "" : all.back().name;
-        const auto page = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
-            return stores.runs->list(on, prefix, after, page_size);
-        });
+        const auto page =
+            read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+                return stores.get<run_store>().list(on, prefix, after, page_size);
+            });
         for (const run_look& each : page) all.push_back(with_fire_times(each));
         if (page.size() < page_size) return all;
     }
 }
 
 bool forget_run(const database& db, const key& name) {
-    return db.inner()->use([&](connection& on, store& stores) {
-        return stores.runs->forget(on, name);
+    return db.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<run_store>().forget(on, name);
     });
 }
 

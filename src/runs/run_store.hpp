@@ -1,7 +1,6 @@
 #pragma once
-// The operations on records that carry tokens: the last run of each run-once task, and the highest
-// token that guarded data has seen. Both follow one rule: of two tokens the greater one counts, in
-// whatever order they arrive.
+// The operations on the record of each run-once task, its last run. Records carry tokens: the
+// greater of two counts, in whatever order they arrive.
 // The general MUSTs: hold_store.hpp.
 //
 // Only the holder of the lock of the same name claims a record, which carries the token of that
@@ -15,6 +14,7 @@
 // The clock is the server's. On SQLite it is the wall clock, bound after the write lock was taken:
 // fire times are dates, which the clock since boot does not know.
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +26,8 @@
 #include "leasehold/run_info.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct run_look {
     schedule::instant now;
@@ -56,6 +58,7 @@ public:
     static constexpr std::size_t schedule_bytes_max = 255;
 
     virtual ~run_store() = default;
+    static std::unique_ptr<run_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // The time, and the record of the task as it is. Plain reads, one round trip. Running or
     // abandoned: whether the lock row is held live by the record's owner under its token.
@@ -79,17 +82,6 @@ public:
 
     // Removes the record. False: there was none.
     virtual bool forget(connection& on, const key& name) = 0;
-
-    // ---- tokens of resources
-
-    // Runs in the transaction open on `inside`, beside the caller's own writes: raises the highest
-    // token of the resource to this one and keeps other writers of it waiting until that
-    // transaction ends. False, changing nothing, if the highest token was greater already, by the
-    // data committed when this answers and not by a snapshot.
-    virtual bool admit(connection& inside, const key& resource, fencing_token token) = 0;
-
-    // A plain read.
-    virtual std::optional<fencing_token> highest(connection& on, const key& resource) = 0;
 };
 
 }  // namespace leasehold

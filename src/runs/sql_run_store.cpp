@@ -85,18 +85,6 @@ bool sql_run_store::forget(connection& on, const key& name) {
     return write(on, "forget", {value_of(name)}).affected_rows == 1;
 }
 
-bool sql_run_store::admit(connection& in, const key& resource, fencing_token token) {
-    const parameters values{value_of(resource), token.number};
-    if (const statement* raise = texts_.find("raise")) how_->inside(in, *raise, values);
-    return !inside(in, "admit", values).rows.empty();
-}
-
-std::optional<fencing_token> sql_run_store::highest(connection& on, const key& resource) {
-    const result found = read(on, "highest", {value_of(resource)});
-    if (found.rows.empty()) return std::nullopt;
-    return fencing_token{found.rows[0].integer(0)};
-}
-
 parameters sql_run_store::values_of_claim(const run_claim& wanted) {
     return {
         value_of(wanted.name),

@@ -1,7 +1,7 @@
 #pragma once
-// Records of run-once tasks, and highest tokens of resources, as far as the engines keep them
-// alike.
+// Records of run-once tasks, as far as the engines keep them alike.
 #include "runs/run_store.hpp"
+#include "runs/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -9,7 +9,7 @@ namespace leasehold {
 class sql_run_store : public run_store, protected sql_store {
 public:
     explicit sql_run_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "run") {}
+        : sql_store(std::move(how), runs_sql, "run") {}
 
     run_look look(connection& on, const key& name) override;
     bool claim(connection& on, const run_claim& wanted) override;
@@ -18,8 +18,6 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
     bool forget(connection& on, const key& name) override;
-    bool admit(connection& in, const key& resource, fencing_token token) override;
-    std::optional<fencing_token> highest(connection& on, const key& resource) override;
 
 protected:
     // name, token, owner, node_info, tick, hold_at_least, may_repeat

@@ -48,8 +48,8 @@ bool session::implementation::insert_row(
         sent = local_clock::now();
         try {
             const session_start row{id_, node_info_, settings_.ttl};
-            return database().use(of_call, [&](connection& on, store& stores) {
-                return stores.sessions->start(on, row);
+            return database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<session_store>().start(on, row);
             });
         } catch (const error& failure) {
             if (failure.outcome_is_unknown() && !in_doubt_since) in_doubt_since = sent;
@@ -168,8 +168,8 @@ std::optional<fencing_token> session::implementation::begin_with(
     std::optional<fencing_token> token;
     try {
         const session_start row{id_, node_info_, settings_.ttl};
-        token = database().use(of_call, [&](connection& on, store& stores) {
-            return stores.sessions->start_with_grant(on, row, wanted);
+        token = database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<session_store>().start_with_grant(on, row, wanted);
         });
     } catch (const error& failure) {
         if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);

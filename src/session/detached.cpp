@@ -60,9 +60,9 @@ std::optional<local_clock::time_point> session::implementation::take_row(
         const auto sent = local_clock::now();
         const session_start row{id_, to, settings_.ttl};
         try {
-            const bool is_taken = database().use(of_call, [&](connection& on, store& stores) {
-                return stores.sessions->take_over(on, row, from) ||
-                       (is_in_doubt && stores.sessions->take_over(on, row, to));
+            const bool is_taken = database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<session_store>().take_over(on, row, from) ||
+                       (is_in_doubt && stores.get<session_store>().take_over(on, row, to));
             });
             if (!is_taken) return std::nullopt;
             row_name_ = to;

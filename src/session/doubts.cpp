@@ -55,7 +55,7 @@ void session::implementation::settle_pending(
     doubt_of({name, granted, now, lock_kind::mutex, moved, {}, now});
 }
 
-void session::implementation::settle(connection& on, store& stores, doubt& what) {
+void session::implementation::settle(connection& on, store_set& stores, doubt& what) {
     const auto release = [&](const owner_id& owner) {
         const auto outcome = release_owner(database(), on, stores, what.name, owner, what.kind);
         what.was_there = what.was_there || outcome != release_outcome::not_held;
@@ -160,7 +160,7 @@ void session::implementation::release_doubts_apart(
             continue;
         }
         try {
-            database().use_unchecked(parting(), [&](connection& on, store& stores) {
+            database().use_unchecked(parting(), [&](connection& on, store_set& stores) {
                 settle(on, stores, each);
             });
             tell_settled(each);

@@ -86,7 +86,7 @@ void session::implementation::look_for_what_came_back() {
 std::optional<std::vector<given_up>> session::implementation::those_that_came_back(
     connection& on, const std::vector<given_up>& what, local_clock::time_point until
 ) {
-    store& stores = database().store_for(on);
+    store_set& stores = database().store_for(on);
     std::vector<given_up> back;
     std::vector<waiter_id> asked;
     std::vector<holder_id> holders;
@@ -98,7 +98,7 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
         }
     }
     if (!asked.empty()) {
-        const auto found = stores.waiters->look(on, asked);
+        const auto found = stores.get<waiter_store>().look(on, asked);
         auto next = found.begin();
         for (const given_up& each : what) {
             if (each.kind != lock_kind::mutex) continue;
@@ -110,7 +110,7 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
     if (holders.empty()) return back;
     const bool is_over = local_clock::now() >= until || ending_.stop_requested();
     if (!asked.empty() && is_over) return std::nullopt;
-    const auto found = stores.holders->look(on, holders);
+    const auto found = stores.get<holder_store>().look(on, holders);
     auto next = found.begin();
     for (const given_up& each : what) {
         if (each.kind != lock_kind::mutex && (next++)->has_value()) back.push_back(each);

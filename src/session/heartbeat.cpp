@@ -128,8 +128,9 @@ bool session::implementation::beat() {
     news told;
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
-        store& stores = database().store_for(on);
-        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, news_answered());
+        store_set& stores = database().store_for(on);
+        auto answer =
+            stores.get<session_store>().heartbeat(on, id_, settings_.ttl, news_answered());
         database().connections().note_answer();
         if (answer.status == heartbeat_status::noticed) {
             {
@@ -147,7 +148,7 @@ bool session::implementation::beat() {
             // The news may be that the session is another process's now. A process that has taken
             // it since has made news again, which this process does not know.
             if (has_ended()) return false;
-            answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
+            answer = stores.get<session_store>().heartbeat(on, id_, settings_.ttl, known_);
         }
         local_clock::time_point answered;
         std::optional<local_clock::duration> gap;
@@ -253,7 +254,9 @@ session_news session::implementation::news_answered() const {
 }
 
 // Finds the grants that were freed by force, and those whose holder was asked to let go.
-session::implementation::news session::implementation::what_is_new(store& stores, connection& on) {
+session::implementation::news session::implementation::what_is_new(
+    store_set& stores, connection& on
+) {
     std::vector<std::shared_ptr<grant>> grants = watched();
     const auto is_mutex = [](const auto& each) { return each->what().kind == lock_kind::mutex; };
     const auto middle = std::partition(grants.begin(), grants.end(), is_mutex);
@@ -264,11 +267,11 @@ session::implementation::news session::implementation::what_is_new(store& stores
     };
     std::vector<standing> found;
     if (middle != grants.begin()) {
-        found = stores.holds->standings(on, holds_of(grants.begin(), middle));
+        found = stores.get<hold_store>().standings(on, holds_of(grants.begin(), middle));
     }
     if (middle != grants.end()) {
         for (const bool is_held :
-             stores.holders->which_are_held(on, holds_of(middle, grants.end()))) {
+             stores.get<holder_store>().which_are_held(on, holds_of(middle, grants.end()))) {
             found.push_back(is_held ? standing::held : standing::gone);
         }
     }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "admin/history_store.hpp"
-#include "admin/schema_store.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"
@@ -15,6 +14,7 @@
 #include "leasehold/error.hpp"
 #include "locks/hold_store.hpp"
 #include "session/release.hpp"
+#include "session/upkeep_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -61,7 +61,7 @@ public:
     clean_up(
         database::implementation& within,
         connection& on,
-        store& stores,
+        store_set& stores,
         const reap_settings& settings
     )
         : within_(within),
@@ -72,7 +72,7 @@ public:
 
     // Sorts the tasks that have waited longest to the front.
     std::vector<upkeep_progress> progress() {
-        auto all = stores_.schema->progress(on_);
+        auto all = stores_.get<upkeep_store>().progress(on_);
         std::ranges::sort(all, std::greater<>{}, &upkeep_progress::since_turn);
         return all;
     }
@@ -119,7 +119,7 @@ private:
 
     database::implementation& within_;
     connection& on_;
-    store& stores_;
+    store_set& stores_;
     const reap_settings& settings_;
     const local_clock::time_point stop_at_;
     reap_report report_;
@@ -152,7 +152,7 @@ void clean_up::count(upkeep_task task, std::int64_t cleared) {
 
 bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
     try {
-        if (!stores_.schema->take_turn(on_, at, every)) return false;
+        if (!stores_.get<upkeep_store>().take_turn(on_, at, every)) return false;
     } catch (const error& failure) {
         if (!may_go_on() || !failure.is_transient()) throw;
         return false;
@@ -188,7 +188,8 @@ clean_up::clearing clean_up::clear(
     std::vector<std::string> places;
     const auto clear_these = [&] {
         if (places.empty()) return;
-        const auto cleared = stores_.schema->clear(on_, at.task, places, retention_of(at.task));
+        const auto cleared =
+            stores_.get<upkeep_store>().clear(on_, at.task, places, retention_of(at.task));
         count(at.task, cleared);
         done.had += cleared;
         places.clear();
@@ -211,8 +212,9 @@ clean_up::clearing clean_up::clear(
 std::int64_t clean_up::count_left(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
-    const auto again =
-        stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+    const auto again = stores_.get<upkeep_store>().look(
+        on_, at.task, at.place, rows_for(at), retention_of(at.task)
+    );
     const auto is_left = [&](const upkeep_finding& each) {
         return std::ranges::find(again.found, each.place, &upkeep_finding::place) !=
                again.found.end();
@@ -223,8 +225,9 @@ std::int64_t clean_up::count_left(
 // If there was no time for all findings, the next step begins behind those that were tried: so a
 // locked row, which may take all the time of a step, does so only once in a pass.
 step_status clean_up::step(upkeep_progress& at) {
-    upkeep_look seen =
-        stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+    upkeep_look seen = stores_.get<upkeep_store>().look(
+        on_, at.task, at.place, rows_for(at), retention_of(at.task)
+    );
     std::int64_t left = 0;
     bool has_all = true;
     if (!seen.found.empty()) {
@@ -238,7 +241,7 @@ step_status clean_up::step(upkeep_progress& at) {
         }
         if (!has_all) left = count_left(at, seen.found);
     }
-    if (!stores_.schema->advance(on_, at, seen, !has_all)) return step_status::taken;
+    if (!stores_.get<upkeep_store>().advance(on_, at, seen, !has_all)) return step_status::taken;
     report_.rows_left += left;
     at.unfinished = std::max<std::int64_t>(at.unfinished - 1, 0);
     at.place = seen.place;
@@ -255,7 +258,7 @@ step_status clean_up::try_step(upkeep_progress& at) {
 }
 
 upkeep_progress clean_up::progress_of(upkeep_task task) {
-    for (upkeep_progress& each : stores_.schema->progress(on_)) {
+    for (upkeep_progress& each : stores_.get<upkeep_store>().progress(on_)) {
         if (each.task == task) return std::move(each);
     }
     throw error(
@@ -304,9 +307,9 @@ void clean_up::finish(upkeep_task task) {
 }
 
 void clean_up::prune_history(std::optional<int> steps_max) {
-    if (!stores_.history) return;
     for (int steps = 0; !is_over() && (!steps_max || steps < *steps_max); ++steps) {
-        const auto pruned = stores_.history->prune(on_, settings_.rows_per_step_max);
+        const auto pruned =
+            stores_.get<upkeep_store>().prune_history(on_, settings_.rows_per_step_max);
         report_.grants_removed += pruned;
         if (pruned < settings_.rows_per_step_max) return;
     }
@@ -332,7 +335,10 @@ const char* name_of(upkeep_task task) noexcept {
 }
 
 reap_report reap_on(
-    database::implementation& within, connection& on, store& stores, const reap_settings& settings
+    database::implementation& within,
+    connection& on,
+    store_set& stores,
+    const reap_settings& settings
 ) {
     require_valid(settings);
     clean_up all{within, on, stores, settings};
@@ -348,7 +354,7 @@ reap_report reap_on(
 reap_report take_turns_at_reaping(
     database::implementation& within,
     connection& on,
-    store& stores,
+    store_set& stores,
     const reap_settings& settings,
     std::chrono::microseconds every
 ) {
@@ -381,7 +387,7 @@ event reaped_rows(std::int64_t rows) noexcept {
 
 reap_report reap(const database& db, const reap_settings& settings) {
     require_valid(settings);
-    auto report = db.inner()->use([&](connection& on, store& stores) {
+    auto report = db.inner()->use([&](connection& on, store_set& stores) {
         return reap_on(*db.inner(), on, stores, settings);
     });
     const auto total = report.sessions_removed + report.locks_freed + report.locks_removed;

@@ -3,15 +3,18 @@
 #include <chrono>
 #include <cstdint>
 
-#include "admin/schema_store.hpp"
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
+#include "session/upkeep_store.hpp"
 
 namespace leasehold {
 
 // Does the whole clean-up, as reap() promises.
 reap_report reap_on(
-    database::implementation& within, connection& on, store& stores, const reap_settings& settings
+    database::implementation& within,
+    connection& on,
+    store_set& stores,
+    const reap_settings& settings
 );
 
 // Does a session's share of the clean-up: of the tasks that nobody has gone on with for `every`,
@@ -20,7 +23,7 @@ reap_report reap_on(
 reap_report take_turns_at_reaping(
     database::implementation& within,
     connection& on,
-    store& stores,
+    store_set& stores,
     const reap_settings& settings,
     std::chrono::microseconds every
 );

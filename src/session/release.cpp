@@ -15,10 +15,10 @@ namespace {
 
 // Ends all levels.
 release_outcome hand_over(
-    database::implementation& within, connection& on, store& stores, const hold& held
+    database::implementation& within, connection& on, store_set& stores, const hold& held
 ) {
     const auto sent = local_clock::now();
-    const auto passed = stores.waiters->hand_over(on, held);
+    const auto passed = stores.get<waiter_store>().hand_over(on, held);
     if (passed.status == hand_over_status::refused) return release_outcome::not_held;
     if (passed.next) {
         within.waits().contended().note(held.key);
@@ -33,10 +33,10 @@ release_outcome hand_over(
 using maybe_released = std::vector<std::optional<release_outcome>>;
 
 maybe_released release_several(
-    connection& on, store& stores, const std::vector<const hold*>& held
+    connection& on, store_set& stores, const std::vector<const hold*>& held
 ) {
     maybe_released answers;
-    for (const bool is_free : stores.holds->release_several(on, held)) {
+    for (const bool is_free : stores.get<hold_store>().release_several(on, held)) {
         answers.emplace_back();
         if (is_free) answers.back() = release_outcome::released;
     }
@@ -46,10 +46,10 @@ maybe_released release_several(
 }  // namespace
 
 release_outcome release_hold(
-    database::implementation& within, connection& on, store& stores, const hold& held
+    database::implementation& within, connection& on, store_set& stores, const hold& held
 ) {
-    if (held.kind != lock_kind::mutex) return stores.holders->release(on, held);
-    const auto outcome = stores.holds->release(on, held);
+    if (held.kind != lock_kind::mutex) return stores.get<holder_store>().release(on, held);
+    const auto outcome = stores.get<hold_store>().release(on, held);
     if (outcome != release_outcome::not_held) return outcome;
     return hand_over(within, on, stores, held);  // not ours, or somebody waits
 }
@@ -57,12 +57,12 @@ release_outcome release_hold(
 release_outcome release_last_level(
     database::implementation& within, const bounds& of_call, const hold& held
 ) {
-    const auto alone = [&](connection& on, store& stores) {
+    const auto alone = [&](connection& on, store_set& stores) {
         return release_hold(within, on, stores, held);
     };
     if (held.kind != lock_kind::mutex) return within.use(of_call, alone);
     if (within.waits().contended().has(held.key)) {
-        return within.use(of_call, [&](connection& on, store& stores) {
+        return within.use(of_call, [&](connection& on, store_set& stores) {
             return hand_over(within, on, stores, held);
         });
     }
@@ -74,23 +74,26 @@ release_outcome release_last_level(
 release_outcome release_owner(
     database::implementation& within,
     connection& on,
-    store& stores,
+    store_set& stores,
     const key& name,
     const owner_id& owner,
     lock_kind kind
 ) {
-    if (kind != lock_kind::mutex) return stores.holders->release_owner(on, name, owner);
+    if (kind != lock_kind::mutex) return stores.get<holder_store>().release_owner(on, name, owner);
     // The waiter leaves first: from here on it cannot become a holder.
-    stores.waiters->leave(on, name, owner, std::nullopt);
-    const auto outcome = stores.holds->release_owner(on, name, owner);
+    stores.get<waiter_store>().leave(on, name, owner, std::nullopt);
+    const auto outcome = stores.get<hold_store>().release_owner(on, name, owner);
     if (outcome != release_outcome::not_held) serve_quietly(within, on, stores, name);
     return outcome;
 }
 
 bool release_holds(
-    database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
+    database::implementation& within,
+    connection& on,
+    store_set& stores,
+    const std::vector<hold>& held
 ) {
-    const release_all_result done = stores.multi_locks->release_all(on, held);
+    const release_all_result done = stores.get<multi_lock_store>().release_all(on, held);
     std::size_t released = done.released;
     for (const hold& each : done.awaited) {
         if (hand_over(within, on, stores, each) == release_outcome::released) ++released;
@@ -99,10 +102,10 @@ bool release_holds(
 }
 
 hand_over_status serve_key(
-    database::implementation& within, connection& on, store& stores, const key& name
+    database::implementation& within, connection& on, store_set& stores, const key& name
 ) {
     const auto sent = local_clock::now();
-    const auto passed = stores.waiters->serve(on, name);
+    const auto passed = stores.get<waiter_store>().serve(on, name);
     if (passed.next) {
         within.waits().announce(on, stores, *passed.next, sent);
         within.tell(handed_over(name, *passed.next, event_reason::found_free));
@@ -111,7 +114,7 @@ hand_over_status serve_key(
 }
 
 void serve_quietly(
-    database::implementation& within, connection& on, store& stores, const key& name
+    database::implementation& within, connection& on, store_set& stores, const key& name
 ) noexcept {
     try {
         serve_key(within, on, stores, name);

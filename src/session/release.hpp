@@ -7,7 +7,7 @@ namespace leasehold {
 
 // Ends one level; at the last one the key is free, or the first waiter's.
 release_outcome release_hold(
-    database::implementation& within, connection& on, store& stores, const hold& held
+    database::implementation& within, connection& on, store_set& stores, const hold& held
 );
 
 // Ends a hold that has one level alone, on a connection of the pool, together with other calls that
@@ -21,7 +21,7 @@ release_outcome release_last_level(
 release_outcome release_owner(
     database::implementation& within,
     connection& on,
-    store& stores,
+    store_set& stores,
     const key& name,
     const owner_id& owner,
     lock_kind kind = lock_kind::mutex
@@ -30,16 +30,19 @@ release_outcome release_owner(
 // Ends the last level of several holds of one owner; each key is free then, or its first waiter's.
 // True if the owner held all of them until now.
 bool release_holds(
-    database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
+    database::implementation& within,
+    connection& on,
+    store_set& stores,
+    const std::vector<hold>& held
 );
 
 // Hands a key to its first waiter, if the key is takeable.
 hand_over_status serve_key(
-    database::implementation& within, connection& on, store& stores, const key& name
+    database::implementation& within, connection& on, store_set& stores, const key& name
 );
 // If this fails, waiters find the key takeable at their next look.
 void serve_quietly(
-    database::implementation& within, connection& on, store& stores, const key& name
+    database::implementation& within, connection& on, store_set& stores, const key& name
 ) noexcept;
 
 }  // namespace leasehold

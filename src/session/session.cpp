@@ -35,7 +35,7 @@ session::implementation::implementation(
     const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
     if (settings_.begins_with_grant || taken) {
         machine_.emplace(settings_);
-        database().use(of_call, [](connection&, store&) {});  // throws now if it cannot be used
+        database().use(of_call, [](connection&, store_set&) {});  // throws now if it cannot be used
     } else {
         start(of_call);
         has_begun_ = true;
@@ -273,8 +273,8 @@ bool session::implementation::end_in_database(
     const std::optional<std::vector<waiter_id>>& remove_unless
 ) noexcept {
     try {
-        database().use_unchecked(parting(), [&](connection& on, store& stores) {
-            stores.sessions->end(on, id_, remove_unless);
+        database().use_unchecked(parting(), [&](connection& on, store_set& stores) {
+            stores.get<session_store>().end(on, id_, remove_unless);
         });
         return true;
     } catch (const std::exception& failure) {
@@ -307,7 +307,7 @@ bool session::implementation::release_all(
             continue;
         }
         try {
-            database().use_unchecked(parting(), [&](connection& on, store& stores) {
+            database().use_unchecked(parting(), [&](connection& on, store_set& stores) {
                 release_owner(database(), on, stores, what.key, what.owner, what.kind);
             });
             gave_up(what.key, what.owner, what.kind);

@@ -255,14 +255,14 @@ private:
     bool beat();  // true if it was renewed
     session_news news_answered() const;
     void note_failure(const std::exception& what);
-    news what_is_new(store& stores, connection& on);
+    news what_is_new(store_set& stores, connection& on);
     void tell_late(event_reason why, std::string_view detail, local_clock::time_point sent)
         LEASEHOLD_EXCLUDES(mutex_);
     void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(mutex_);
     void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_doubts();
-    void settle(connection& on, store& stores, doubt& what);
+    void settle(connection& on, store_set& stores, doubt& what);
     std::vector<doubt> due_doubts(local_clock::time_point now);
     std::vector<doubt> note_settled(
         const std::vector<doubt>& due,

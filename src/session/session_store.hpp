@@ -2,6 +2,7 @@
 // The operations on sessions. The general MUSTs: hold_store.hpp.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "locks/waiter_store.hpp"
 
 namespace leasehold {
+
+class sql_dialect;
 
 struct session_start {
     session_id id;
@@ -62,6 +65,7 @@ struct heartbeat_result {
 class session_store {
 public:
     virtual ~session_store() = default;
+    static std::unique_ptr<session_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // May take 20 ms. Asked once per database object.
     virtual server_environment environment(connection& on) = 0;

@@ -1,6 +1,7 @@
 #pragma once
 // Sessions, as far as the engines keep them alike.
 #include "session/session_store.hpp"
+#include "session/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -36,7 +37,7 @@ public:
 
 protected:
     explicit sql_session_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "session") {}
+        : sql_store(std::move(how), session_sql, "session") {}
 
     // id, node_info, ttl
     static parameters values_of_start(const session_start& session);

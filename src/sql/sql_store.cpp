@@ -1,38 +1,22 @@
 #include "sql/sql_store.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "sql/sql_text.hpp"
 
 namespace leasehold {
 
 sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes written)
     : which_(which), names_(names), written_(written) {
-    for (const std::string_view file :
-         {"hold",
-          "session",
-          "schema",
-          "run",
-          "health",
-          "shape",
-          "history",
-          "waiter",
-          "holder",
-          "multi_lock",
-          "row_lock",
-          "free_keys",
-          "job",
-          "job_queue",
-          "job_schedule",
-          "job_bell",
-          "job_need"}) {
-        files_.emplace(file, statements{which, file, names, written});
-    }
+    require_valid(names);
 }
 
-const statements& sql_dialect::of(std::string_view file) const {
+const statements& sql_dialect::of(const sql_source& room, std::string_view file) const {
+    const thread_guard guard{mutex_};
     const auto found = files_.find(file);
     if (found != files_.end()) return found->second;
-    throw std::logic_error("no statements of " + std::string{file});
+    const auto made = files_.try_emplace(std::string{file}, which_, room, file, names_, written_);
+    return made.first->second;
 }
 
 value value_of(std::chrono::microseconds duration) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/thread_mutex.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "locks/hold_store.hpp"
@@ -15,7 +16,7 @@
 
 namespace leasehold {
 
-// Threads: stateless after construction; safe.
+// Threads: safe.
 class sql_dialect {
 public:
     sql_dialect(engine which, const table_names& names, written_nodes written = written_nodes::one);
@@ -26,8 +27,8 @@ public:
     engine which() const noexcept { return which_; }
     const table_names& names() const noexcept { return names_; }
     written_nodes written() const noexcept { return written_; }
-    // The statements of <file>.sql.
-    const statements& of(std::string_view file) const;
+    // The statements of <file>.sql of a room.
+    const statements& of(const sql_source& room, std::string_view file) const;
 
     // Carries out a statement that changes nothing.
     virtual result read(connection& on, const statement& what, const parameters& values) const = 0;
@@ -48,13 +49,14 @@ private:
     const engine which_;
     const table_names names_;
     const written_nodes written_;
-    std::map<std::string, statements, std::less<>> files_;
+    mutable thread_mutex mutex_;
+    mutable std::map<std::string, statements, std::less<>> files_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
 class sql_store {
 protected:
-    sql_store(std::shared_ptr<const sql_dialect> how, std::string_view file)
-        : how_(std::move(how)), texts_(how_->of(file)) {}
+    sql_store(std::shared_ptr<const sql_dialect> how, const sql_source& room, std::string_view file)
+        : how_(std::move(how)), texts_(how_->of(room, file)) {}
 
     result read(connection& on, std::string_view name, const parameters& values = {}) const {
         return how_->read(on, texts_[name], values);

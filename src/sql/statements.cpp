@@ -11,63 +11,17 @@
 
 namespace leasehold {
 
-enum class block_kind { name, word };
-
-// One block of a file: src/cmake/embed_sql.cmake takes the files apart.
-struct sql_block {
-    constexpr sql_block(
-        std::string_view in_file, block_kind its_kind, std::string_view said, std::string_view body
-    )
-        : file(in_file), kind(its_kind), name(said) {
-        constexpr std::string_view white = " \n", between = " on ";
-        const auto first = body.find_first_not_of(white);
-        if (first != std::string_view::npos) {
-            text = body.substr(first, body.find_last_not_of(white) + 1 - first);
-            if (text.ends_with(';')) text.remove_suffix(1);
-        }
-        const auto at = said.find(between);
-        if (at != std::string_view::npos) {
-            name = said.substr(0, at);
-            place = said.substr(at + between.size());
-        }
-    }
-
-    std::string_view file;
-    block_kind kind;
-    std::string_view name;
-    std::string_view place;  // of "x on mariadb"; empty: everywhere
-    std::string_view text;   // without the semicolon at its end
-};
-
 namespace {
 
-constexpr sql_block postgres_blocks[] = {
-#include "statements_postgres.inc"
+constexpr sql_block postgres_words[] = {
+#include "statements_sql_postgres.inc"
 };
-constexpr sql_block mysql_blocks[] = {
-#include "statements_mysql.inc"
+constexpr sql_block mysql_words[] = {
+#include "statements_sql_mysql.inc"
 };
-constexpr sql_block sqlite_blocks[] = {
-#include "statements_sqlite.inc"
+constexpr sql_block sqlite_words[] = {
+#include "statements_sql_sqlite.inc"
 };
-
-std::span<const sql_block> blocks_of(engine which) {
-    if (which == engine::postgres) return postgres_blocks;
-    if (which == engine::mysql || which == engine::mariadb) return mysql_blocks;
-    if (which == engine::sqlite) return sqlite_blocks;
-    return {};
-}
-
-// The blocks of a file stand one after another.
-std::span<const sql_block> blocks_in(engine which, std::string_view file) {
-    const auto all = blocks_of(which);
-    const auto is_of_file = [&](const sql_block& each) { return each.file == file; };
-    const auto first = std::find_if(all.begin(), all.end(), is_of_file);
-    if (first == all.end()) {
-        throw std::logic_error("no statements in " + std::string{file} + ".sql");
-    }
-    return {first, std::find_if_not(first, all.end(), is_of_file)};
-}
 
 // Says whether a block that names a place counts here, in place of the block that names none.
 bool is_for(std::string_view place, engine which, written_nodes written) {
@@ -161,6 +115,17 @@ statement::form form_of(std::string_view text) {
 
 }  // namespace
 
+const sql_source shared_sql{postgres_words, mysql_words, sqlite_words};
+
+std::span<const sql_block> sql_source::blocks_in(engine which, std::string_view file) const {
+    std::span<const sql_block> all = postgres;
+    if (which == engine::mysql || which == engine::mariadb) all = mysql;
+    if (which == engine::sqlite) all = sqlite;
+    const auto is_of_file = [&](const sql_block& each) { return each.file == file; };
+    const auto first = std::find_if(all.begin(), all.end(), is_of_file);
+    return {first, std::find_if_not(first, all.end(), is_of_file)};
+}
+
 // On PostgreSQL each parameter has a number of its own, from 1 on without a gap; elsewhere each
 // place has a parameter of its own.
 statement::statement(std::string_view source, engine which, written_nodes written)
@@ -229,13 +194,19 @@ statement list_statement::of_size(std::size_t size) const {
 }
 
 statements::statements(
-    engine which, std::string_view file, const table_names& names, written_nodes written
+    engine which,
+    const sql_source& in,
+    std::string_view file,
+    const table_names& names,
+    written_nodes written
 )
     : which_(which),
       table_names_(names),
       written_(written),
-      blocks_(blocks_in(which, file)),
+      room_(in),
+      blocks_(in.blocks_in(which, file)),
       entries_(std::make_unique<entry[]>(blocks_.size())) {
+    if (blocks_.empty()) throw std::logic_error("no statements in " + std::string{file} + ".sql");
     require_valid(names);
 }
 
@@ -248,12 +219,15 @@ const statements::made* statements::find_made(std::string_view name) const {
 }
 
 std::unique_ptr<const statements::made> statements::make(const sql_block& block) const {
-    const auto shared = blocks_in(which_, "words");
+    constexpr std::string_view words = "words";
+    const sql_source& also = room_.words_of ? *room_.words_of : shared_sql;
     const auto text_of = [&](std::string_view word) -> std::optional<std::string> {
         for (const auto& [in, kind] :
              {std::pair{blocks_, block_kind::word},
               {blocks_, block_kind::name},
-              {shared, block_kind::word}}) {
+              {room_.blocks_in(which_, words), block_kind::word},
+              {also.blocks_in(which_, words), block_kind::word},
+              {shared_sql.blocks_in(which_, words), block_kind::word}}) {
             const sql_block* const found = find_block(in, kind, word, which_, written_);
             if (found) return std::string{found->text};
         }

@@ -6,8 +6,9 @@
 //
 //     -- name: release      a statement, or several that are sent together, with $1, $2 … for the
 //     DELETE …;             parameters, the same on every engine
-//     -- word: live         the text for {live} in other blocks of the file, or of every file
-//     s.expires_at > {now}  where it stands in words.sql. `-- word: x on mariadb`: for that alone
+//     -- word: live         the text for {live} in other blocks of the file, or of every file of
+//     s.expires_at > {now}  the room where it stands in its words.sql, or of all rooms where it
+//                           stands in src/sql. `-- word: x on mariadb`: for that alone
 //
 // `-- name: x on cluster`, or a word: in place of x where several nodes are written to
 //
@@ -28,6 +29,7 @@
 
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
+#include "sql/sql_block.hpp"
 #include "sql/written_nodes.hpp"
 
 namespace leasehold {
@@ -133,7 +135,17 @@ private:
     mutable std::array<statement, sizes.size()> texts_;
 };
 
-struct sql_block;
+// The files of a room, in the form that src/cmake/embed_sql.cmake gives them.
+struct sql_source {
+    std::span<const sql_block> postgres, mysql, sqlite;
+    const sql_source* words_of = nullptr;  // a room whose words count here, too
+
+    // The blocks of one file, which stand one after another; empty if the engine has no such file.
+    std::span<const sql_block> blocks_in(engine which, std::string_view file) const;
+};
+
+// The words of all files, and what SQLite does after a reboot.
+extern const sql_source shared_sql;
 
 // The statements of one file. Each is made, with its words and the tables' names filled in, when it
 // is first asked for.
@@ -144,6 +156,7 @@ public:
     // Throws std::logic_error if the engine has no such file.
     statements(
         engine which,
+        const sql_source& in,
         std::string_view file,
         const table_names& names,
         written_nodes written = written_nodes::one
@@ -176,6 +189,7 @@ private:
     engine which_;
     table_names table_names_;
     written_nodes written_;
+    const sql_source& room_;
     std::span<const sql_block> blocks_;
     std::unique_ptr<entry[]> entries_;  // one for each block
 };

@@ -36,7 +36,7 @@ protected:
     }
 
     static void select_1(const database& db) {
-        db.inner()->use_unchecked([](connection& on, store&) { on.execute("SELECT 1"); });
+        db.inner()->use_unchecked([](connection& on, store_set&) { on.execute("SELECT 1"); });
     }
 
     // A server counts a statement a moment after it has answered it.
@@ -378,8 +378,8 @@ TEST_F(budget_test, asking_about_many_holders_is_one_statement) {
     }
     const auto with_store = [&](auto&& run) {
         return cost_of([&] {
-            db.inner()->use_unchecked([&](connection& on, store& stores) {
-                run(on, *stores.holders);
+            db.inner()->use_unchecked([&](connection& on, store_set& stores) {
+                run(on, stores.get<holder_store>());
             });
         });
     };

@@ -29,8 +29,9 @@ std::string backend_name() {
 }
 
 result ask(const database& db, const std::string& sql, const parameters& values = {}) {
-    return db.inner()->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); }
-    );
+    return db.inner()->use_unchecked([&](connection& on, store_set&) {
+        return on.execute(sql, values);
+    });
 }
 
 int port_of(const std::string& url) {
@@ -87,7 +88,8 @@ public:
         const database owned = mysql::open(with_database(server_, name_), patient());
         migrate(owned);
         const std::string grants = grants_sql(watch_.server().engine, {}, name_);
-        owned.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(grants); });
+        owned.inner()->use_unchecked([&](connection& on, store_set&) { on.execute_script(grants); }
+        );
     }
     ~state() {
         ask(watch_, "DROP USER '" + name_ + "'@'%'");

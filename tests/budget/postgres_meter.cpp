@@ -19,8 +19,9 @@ database_settings one_connection() {
 }
 
 result ask(const database& db, const std::string& sql, const parameters& values = {}) {
-    return db.inner()->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); }
-    );
+    return db.inner()->use_unchecked([&](connection& on, store_set&) {
+        return on.execute(sql, values);
+    });
 }
 
 int port_of(const std::string& url) {
@@ -61,7 +62,8 @@ public:
         const database owned = postgres::open(with_database(server_, name_), patient());
         migrate(owned);
         const std::string grants = grants_sql(engine::postgres, {}, user_of(program_));
-        owned.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(grants); });
+        owned.inner()->use_unchecked([&](connection& on, store_set&) { on.execute_script(grants); }
+        );
     }
     ~state() { ask(watch_, "DROP DATABASE " + name_ + " WITH (FORCE)"); }
     state(const state&) = delete;

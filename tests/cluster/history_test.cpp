@@ -31,10 +31,12 @@ TEST(history_in_a_cluster, is_written_by_the_node_that_ends_a_grant) {
         ASSERT_TRUE(held);
     }
     const session_id dead = session_id::random();
-    first.inner()->use([&](connection& on, store& stores) {
-        stores.sessions->start(on, {dead, "dead@host:1", 1h});
-        stores.holds->try_acquire(on, {name, owner_id::random(), dead, "dead@host:1", {}});
-        stores.sessions->end(on, dead, std::nullopt);
+    first.inner()->use([&](connection& on, store_set& stores) {
+        stores.get<session_store>().start(on, {dead, "dead@host:1", 1h});
+        stores.get<hold_store>().try_acquire(
+            on, {name, owner_id::random(), dead, "dead@host:1", {}}
+        );
+        stores.get<session_store>().end(on, dead, std::nullopt);
     });
     session two{second, calm("two")};
     auto held = mutex{two, name}.acquire_for(20s);

@@ -34,18 +34,20 @@ protected:
     }
     template <class Use>
     auto with(Use&& use) {
-        return first_.inner()->use([&](connection& on, store& stores) { return use(on, stores); });
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return use(on, stores);
+        });
     }
     std::optional<fencing_token> start(const session_id& id, const key& name) {
         const session_start begun{id, "late", 1h};
         const acquire_request wanted{name, owner_id::random(), id, "late", std::nullopt};
-        return with([&](connection& on, store& stores) {
-            return stores.sessions->start_with_grant(on, begun, wanted);
+        return with([&](connection& on, store_set& stores) {
+            return stores.get<session_store>().start_with_grant(on, begun, wanted);
         });
     }
     bool end_with(const session_id& id, const hold& last) {
-        return with([&](connection& on, store& stores) {
-            return stores.sessions->end_with_release(on, id, last);
+        return with([&](connection& on, store_set& stores) {
+            return stores.get<session_store>().end_with_release(on, id, last);
         });
     }
     // Answers with the token under which it was held.
@@ -283,10 +285,14 @@ TEST_F(begin_suite, an_end_with_a_release_changes_both_rows_or_none) {
     nothing_changed();
     EXPECT_FALSE(end_with(id, {name, mine.owner, {token->number - 1}}));
     nothing_changed();
-    with([&](connection& on, store& stores) { return stores.holds->reenter(on, mine); });
+    with([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().reenter(on, mine);
+    });
     EXPECT_FALSE(end_with(id, mine));
     nothing_changed();
-    with([&](connection& on, store& stores) { return stores.holds->release(on, mine); });
+    with([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().release(on, mine);
+    });
     EXPECT_TRUE(end_with(id, mine));
     EXPECT_FALSE(found(id));
     EXPECT_FALSE(describe(second_, name)->is_held);

@@ -22,20 +22,20 @@ protected:
     std::vector<std::optional<fencing_token>> acquire(const std::vector<acquire_request>& wanted) {
         std::vector<const acquire_request*> all;
         for (const acquire_request& each : wanted) all.push_back(&each);
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.holds->try_acquire_several(on, all);
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().try_acquire_several(on, all);
         });
     }
     std::vector<bool> release(const std::vector<hold>& held) {
         std::vector<const hold*> all;
         for (const hold& each : held) all.push_back(&each);
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.holds->release_several(on, all);
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().release_several(on, all);
         });
     }
     std::optional<fencing_token> grant_of(const acquire_request& wanted) {
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.holds->find_grant(on, wanted.key, wanted.owner);
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().find_grant(on, wanted.key, wanted.owner);
         });
     }
     // Keys that are free, and were had before.
@@ -150,10 +150,11 @@ TEST_F(combined_suite, levels_and_waiters_are_left_to_a_release_of_its_own) {
     const std::vector<key> names = used_keys(one, 2);
     const std::vector<acquire_request> wanted{request(one, names[0]), request(one, names[1])};
     const auto held = holds_of(wanted, acquire(wanted));
-    first_.inner()->use([&](connection& on, store& stores) {
-        EXPECT_EQ(stores.holds->reenter(on, held[0]), 2);
+    first_.inner()->use([&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<hold_store>().reenter(on, held[0]), 2);
         EXPECT_EQ(
-            stores.waiters->enqueue(on, request(one, names[1])).status, enqueue_status::waiting
+            stores.get<waiter_store>().enqueue(on, request(one, names[1])).status,
+            enqueue_status::waiting
         );
     });
     EXPECT_EQ(release(held), (std::vector<bool>{false, false}));
@@ -171,7 +172,8 @@ TEST_F(combined_suite, a_proof_keeps_no_other_release_waiting) {
     transaction proving = second_.begin();
     ASSERT_TRUE(second_.inner()
                     ->store_for(transaction_ref{proving}.inside())
-                    .holds->prove(transaction_ref{proving}.inside(), held[0]));
+                    .get<hold_store>()
+                    .prove(transaction_ref{proving}.inside(), held[0]));
     EXPECT_EQ(release(held), (std::vector<bool>{false, true}));
     proving.rollback();
     EXPECT_EQ(release(held), (std::vector<bool>{true, false}));

@@ -115,8 +115,8 @@ TEST_F(detach_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     auto held = mutex{one, fresh("k")}.try_acquire();
     const detached_lease parcel = detach(std::move(*held));
     const adoption sent{{parcel.key, parcel.owner, parcel.token}, parcel.session, two.id(), "two"};
-    second_.inner()->use([&](connection& on, store& stores) {
-        EXPECT_EQ(stores.holds->adopt(on, sent), adopt_status::adopted);
+    second_.inner()->use([&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<hold_store>().adopt(on, sent), adopt_status::adopted);
     });
     auto mine = adopt(two, parcel);
     ASSERT_TRUE(mine);

@@ -91,7 +91,7 @@ std::string history_side::carry_out(const history_step& what) {
         people_[names_.session(each)] = "session " + std::to_string(each);
     }
     try {
-        return at_.db.inner()->use([&](connection& on, store& stores) {
+        return at_.db.inner()->use([&](connection& on, store_set& stores) {
             return operations().at(what.operation).run(*this, on, stores, what);
         });
     } catch (const error& failure) {

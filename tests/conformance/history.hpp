@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "admin/schema_store.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
@@ -31,7 +30,8 @@
 #include "locks/waiter_store.hpp"
 #include "runs/run_store.hpp"
 #include "session/session_store.hpp"
-#include "sql/store.hpp"
+#include "session/upkeep_store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold::testing {
 
@@ -141,7 +141,7 @@ struct history_operation {
     const char* name;
     step_shape shape;
     int weight;  // 0: only where every history has it
-    std::function<std::string(history_side&, connection&, store&, const history_step&)> run;
+    std::function<std::string(history_side&, connection&, store_set&, const history_step&)> run;
 };
 
 const std::vector<history_operation>& operations();

@@ -57,17 +57,20 @@ std::string text_of(release_outcome outcome) {
 
 }  // namespace
 
-#define CARRY_OUT(NAME)                                                             \
-    static std::string NAME(                                                        \
-        history_side& side, connection& on, store& stores, const history_step& what \
+#define CARRY_OUT(NAME)                                                                 \
+    static std::string NAME(                                                            \
+        history_side& side, connection& on, store_set& stores, const history_step& what \
     )
 
 // The operations of history_side, whose friend this is. They would make its header too long.
 struct history_operations {
+    static hold_store& holds(const store_set& of) { return of.get<hold_store>(); }
+    static holder_store& holders(const store_set& of) { return of.get<holder_store>(); }
+    static waiter_store& waiters(const store_set& of) { return of.get<waiter_store>(); }
     // ------------------------------------------------------------------------------- hold_store
 
     CARRY_OUT(try_acquire) {
-        const auto answer = stores.holds->try_acquire(on, side.mutex_request(what));
+        const auto answer = holds(stores).try_acquire(on, side.mutex_request(what));
         switch (answer.status) {
             case acquire_status::granted:
                 side.note_grant(what, answer.token.number);
@@ -83,17 +86,17 @@ struct history_operations {
     }
     CARRY_OUT(find_grant) {
         const hold held = side.hold_of(what);
-        return text_of(stores.holds->find_grant(on, held.key, held.owner));
+        return text_of(holds(stores).find_grant(on, held.key, held.owner));
     }
-    CARRY_OUT(reenter) { return text_of_number(stores.holds->reenter(on, side.hold_of(what))); }
+    CARRY_OUT(reenter) { return text_of_number(holds(stores).reenter(on, side.hold_of(what))); }
     CARRY_OUT(release) {
-        const auto outcome = stores.holds->release(on, side.hold_of(what));
+        const auto outcome = holds(stores).release(on, side.hold_of(what));
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
     CARRY_OUT(release_owner) {
         const hold held = side.hold_of(what);
-        const auto outcome = stores.holds->release_owner(on, held.key, held.owner);
+        const auto outcome = holds(stores).release_owner(on, held.key, held.owner);
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
@@ -108,34 +111,34 @@ struct history_operations {
     CARRY_OUT(standings) {
         hold other = side.hold_of(what);
         other.owner = side.names_.owner(what.owner + 1);
-        return text_of(stores.holds->standings(on, {side.hold_of(what), other}));
+        return text_of(holds(stores).standings(on, {side.hold_of(what), other}));
     }
     CARRY_OUT(which_are_held) {
         hold other = side.hold_of(what);
         other.owner = side.names_.owner(what.owner + 1);
-        return text_of(stores.holders->which_are_held(on, {side.hold_of(what), other}));
+        return text_of(holders(stores).which_are_held(on, {side.hold_of(what), other}));
     }
     CARRY_OUT(describe) {
-        const auto found = stores.holds->describe(on, side.names_.key(what.key), true);
+        const auto found = holds(stores).describe(on, side.names_.key(what.key), true);
         if (!found) return side.text_of(std::optional<lock_info>{});
         return std::to_string(found->info.waiters) + " waiters, " + side.text_of(found->info);
     }
     CARRY_OUT(list) {
-        return side.text_of(stores.holds->list(on, side.names_.prefix(), "", what.hours + 1));
+        return side.text_of(holds(stores).list(on, side.names_.prefix(), "", what.hours + 1));
     }
     CARRY_OUT(force_release) {
-        const auto freed = stores.holds->force_release(on, side.names_.key(what.key), std::nullopt);
+        const auto freed = holds(stores).force_release(on, side.names_.key(what.key), std::nullopt);
         if (freed) side.tell(event::emptied, what);
         return side.text_of(freed);
     }
     CARRY_OUT(change_kind) {
-        return text_of(stores.holds->change_kind(on, side.names_.key(what.key), what.kind));
+        return text_of(holds(stores).change_kind(on, side.names_.key(what.key), what.kind));
     }
 
     // ----------------------------------------------------------------------------- waiter_store
 
     CARRY_OUT(enqueue) {
-        const auto answer = stores.waiters->enqueue(on, side.mutex_request(what));
+        const auto answer = waiters(stores).enqueue(on, side.mutex_request(what));
         switch (answer.status) {
             case enqueue_status::waiting: {
                 side.tickets_[{what.key, what.owner}] = answer.ticket;
@@ -159,17 +162,17 @@ struct history_operations {
     }
     CARRY_OUT(leave) {
         const waiter_id who = side.waiter_of(what);
-        return text_of(stores.waiters->leave(on, who.key, who.owner, who.ticket));
+        return text_of(waiters(stores).leave(on, who.key, who.owner, who.ticket));
     }
     CARRY_OUT(withdraw_waiter) {
         const waiter_id who = side.waiter_of(what);
-        return text_of(stores.waiters->leave(on, who.key, who.owner, std::nullopt));
+        return text_of(waiters(stores).leave(on, who.key, who.owner, std::nullopt));
     }
     CARRY_OUT(hand_over) {
-        return side.text_of(stores.waiters->hand_over(on, side.hold_of(what)), what);
+        return side.text_of(waiters(stores).hand_over(on, side.hold_of(what)), what);
     }
     CARRY_OUT(serve) {
-        return side.text_of(stores.waiters->serve(on, side.names_.key(what.key)), what);
+        return side.text_of(waiters(stores).serve(on, side.names_.key(what.key)), what);
     }
     CARRY_OUT(look) {
         std::vector<waiter_id> all{side.waiter_of(what)};
@@ -177,7 +180,7 @@ struct history_operations {
             all.push_back({side.names_.key(at.first), side.names_.owner(at.second), ticket});
         }
         std::string text;
-        for (const look_result& each : stores.waiters->look(on, all)) {
+        for (const look_result& each : waiters(stores).look(on, all)) {
             if (each.status == look_status::gone) text += "gone ";
             if (each.status == look_status::waiting) {
                 text += each.looks_takeable ? "waiting(takeable) " : "waiting ";
@@ -195,7 +198,7 @@ struct history_operations {
     }
     CARRY_OUT(closes_a_circle) {
         const identity own = side.names_.session(what.session);
-        return text_of(stores.waiters->closes_a_circle(on, side.waiter_of(what), own));
+        return text_of(waiters(stores).closes_a_circle(on, side.waiter_of(what), own));
     }
     CARRY_OUT(find_unserved) {
         (void)what;
@@ -212,7 +215,7 @@ struct history_operations {
     // ----------------------------------------------------------------------------- holder_store
 
     CARRY_OUT(try_hold) {
-        const auto answer = stores.holders->try_acquire(on, side.place_request(what));
+        const auto answer = holders(stores).try_acquire(on, side.place_request(what));
         switch (answer.status) {
             case holder_status::granted:
                 side.note_grant(what, answer.token.number);
@@ -232,45 +235,45 @@ struct history_operations {
     }
     CARRY_OUT(find_hold) {
         const hold held = side.hold_of(what);
-        return text_of(stores.holders->find_grant(on, held.key, held.owner));
+        return text_of(holders(stores).find_grant(on, held.key, held.owner));
     }
     CARRY_OUT(release_hold) {
-        const auto outcome = stores.holders->release(on, side.hold_of(what));
+        const auto outcome = holders(stores).release(on, side.hold_of(what));
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
     CARRY_OUT(release_holder) {
         const hold held = side.hold_of(what);
-        const auto outcome = stores.holders->release_owner(on, held.key, held.owner);
+        const auto outcome = holders(stores).release_owner(on, held.key, held.owner);
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
     CARRY_OUT(announce) {
-        stores.holders->announce(on, side.place_request(what));
+        holders(stores).announce(on, side.place_request(what));
         return look_at_holder(side, on, stores, what);
     }
     CARRY_OUT(withdraw_holder) {
         const hold held = side.hold_of(what);
-        stores.holders->withdraw(on, held.key, held.owner);
+        holders(stores).withdraw(on, held.key, held.owner);
         return look_at_holder(side, on, stores, what);
     }
     CARRY_OUT(reduce) {
         const bool is_there =
-            stores.holders->reduce(on, side.hold_of(what), what.mode, what.permits);
+            holders(stores).reduce(on, side.hold_of(what), what.mode, what.permits);
         if (is_there) side.tell(event::reduced, what);
         return text_of(is_there);
     }
     CARRY_OUT(resize) {
         const key name = side.names_.key(what.key);
-        return text_of(stores.holders->resize(on, name, lock_kind::semaphore, what.capacity));
+        return text_of(holders(stores).resize(on, name, lock_kind::semaphore, what.capacity));
     }
     CARRY_OUT(arrive) {
-        const auto arrived = stores.holders->arrive(on, side.hold_of(what));
+        const auto arrived = holders(stores).arrive(on, side.hold_of(what));
         if (arrived) side.tell(event::released, what);
         return text_of_number(arrived);
     }
     CARRY_OUT(tally) {
-        const auto found = stores.holders->tally(on, side.names_.key(what.key));
+        const auto found = holders(stores).tally(on, side.names_.key(what.key));
         if (!found) return "nothing";
         return std::string(name_of(found->kind)) + ", arrived " + std::to_string(found->arrived) +
                ", present " + std::to_string(found->present) + ", capacity " +
@@ -278,10 +281,10 @@ struct history_operations {
     }
     CARRY_OUT(pass) {
         const key name = side.names_.key(what.key);
-        if (!stores.holders->pass(on, name)) return "no";
+        if (!holders(stores).pass(on, name)) return "no";
         std::string text = "yes";
         for (const auto& [owner, number] : side.owners_) {
-            const auto seen = stores.holders->look(on, {{name, owner}}).at(0);
+            const auto seen = holders(stores).look(on, {{name, owner}}).at(0);
             if (!seen || (seen->bits & holder_bits::passed) == 0) continue;
             history_step by = what;
             by.owner = number;
@@ -293,19 +296,19 @@ struct history_operations {
     }
     CARRY_OUT(look_at_holder) {
         const hold held = side.hold_of(what);
-        const auto seen = stores.holders->look(on, {{held.key, held.owner}}).at(0);
+        const auto seen = holders(stores).look(on, {{held.key, held.owner}}).at(0);
         if (!seen || (seen->bits == 0 && seen->token.number == 0)) return "nothing";
         return "bits " + std::to_string(seen->bits) + " " + text_of(std::optional{seen->token});
     }
     CARRY_OUT(holders_of) {
-        return side.text_of(stores.holders->holders_of(on, side.names_.key(what.key)));
+        return side.text_of(holders(stores).holders_of(on, side.names_.key(what.key)));
     }
     CARRY_OUT(list_holders) {
         const std::string prefix = side.names_.prefix();
-        return side.text_of(stores.holders->list(on, prefix, "", {}, what.hours + 1));
+        return side.text_of(holders(stores).list(on, prefix, "", {}, what.hours + 1));
     }
     CARRY_OUT(force_holders) {
-        const auto freed = stores.holders->force_release(on, side.names_.key(what.key));
+        const auto freed = holders(stores).force_release(on, side.names_.key(what.key));
         if (!freed.empty()) side.tell(event::emptied, what);
         return side.text_of(freed);
     }
@@ -317,7 +320,7 @@ struct history_operations {
             side.names_.session(what.session),
             "node " + std::to_string(what.session),
             hours{what.hours}};
-        stores.sessions->start(on, made);
+        stores.get<session_store>().start(on, made);
         side.tell(event::started, what);
         return "done";
     }
@@ -325,13 +328,13 @@ struct history_operations {
         const std::string name = "node " + std::to_string(what.session);
         const session_start to{side.names_.session(what.session), name, hours{what.hours}};
         const bool is_taken =
-            stores.sessions->take_over(on, to, what.is_instead ? "somebody else" : name);
+            stores.get<session_store>().take_over(on, to, what.is_instead ? "somebody else" : name);
         if (is_taken) side.tell(event::renewed, what);
         return text_of(is_taken);
     }
     CARRY_OUT(heartbeat) {
         std::int64_t& known = side.notices_[what.session];
-        const auto answer = stores.sessions->heartbeat(
+        const auto answer = stores.get<session_store>().heartbeat(
             on, side.names_.session(what.session), hours{what.hours}, {known}
         );
         if (answer.status == heartbeat_status::ended) return "ended";
@@ -345,13 +348,13 @@ struct history_operations {
     CARRY_OUT(end) {
         std::optional<std::vector<waiter_id>> removes_row;
         if (what.removes_row) removes_row.emplace();
-        stores.sessions->end(on, side.names_.session(what.session), removes_row);
+        stores.get<session_store>().end(on, side.names_.session(what.session), removes_row);
         side.tell(event::ended, what);
         return "done";
     }
     CARRY_OUT(list_sessions) {
         std::string text = what.hours > 0 ? "all:" : "";
-        for (const session_info& each : stores.sessions->list(on)) {
+        for (const session_info& each : stores.get<session_store>().list(on)) {
             if (!side.people_.contains(each.id)) continue;
             const auto left = std::chrono::round<hours>(each.remaining).count();
             text += side.text_of(each.id) + (each.is_live ? " live " : " dead ") +
@@ -386,7 +389,7 @@ struct history_operations {
         return text;
     }
 
-    // ----------------------------------------------------------------------------- schema_store
+    // ----------------------------------------------------------------------------- upkeep_store
 
     CARRY_OUT(free_locks_of_the_dead) {
         (void)side, (void)what;

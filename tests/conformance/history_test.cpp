@@ -43,7 +43,7 @@ public:
 
 class reviving_the_dead final : public session_store {
 public:
-    explicit reviving_the_dead(std::unique_ptr<session_store> below) : below_(std::move(below)) {}
+    explicit reviving_the_dead(std::shared_ptr<session_store> below) : below_(std::move(below)) {}
 
     server_environment environment(connection& on) override { return below_->environment(on); }
     bool start(connection& on, const session_start& session) override {
@@ -77,16 +77,21 @@ public:
     std::vector<session_info> list(connection& on) override { return below_->list(on); }
 
 private:
-    const std::unique_ptr<session_store> below_;
+    const std::shared_ptr<session_store> below_;
 };
+
+template <class Store, class Wrapper>
+void wrap(store_set& in) {
+    in.put<Store>(std::make_shared<Wrapper>(in.put<Store>(nullptr)));
+}
 
 // ------------------------------------------------------------------------------------- places
 
 // A model with stores of the test's own over those of the model.
-history_place make_model(const std::function<void(store&)>& change = [](store&) {}) {
+history_place make_model(const std::function<void(store_set&)>& change = [](store_set&) {}) {
     const auto model = std::make_shared<memory_database>();
-    store stores = model->stores();
-    change(stores);
+    auto stores = model->stores();
+    change(*stores);
     database over{std::make_shared<database::implementation>(
         [model](std::chrono::milliseconds) { return model->connect(); },
         std::move(stores),
@@ -165,7 +170,7 @@ TEST(history_suite, a_waiter_that_left_leaves_no_mark_behind_the_next_holder) {
 // Faults that the comparison and the ledger must find; on the model alone, as they know no engine.
 struct planted_fault {
     const char* name;
-    std::function<void(store&)> plant;
+    std::function<void(store_set&)> plant;
 };
 
 class history_fault_suite : public ::testing::TestWithParam<planted_fault> {
@@ -192,12 +197,9 @@ TEST_P(history_fault_suite, is_found_by_the_promises_where_both_sides_have_it) {
 }
 
 const planted_fault faults[] = {
-    {"no_lock_delay",
-     [](store& in) { in.holds = std::make_unique<forgetting_lock_delay>(std::move(in.holds)); }},
-    {"a_token_twice",
-     [](store& in) { in.holds = std::make_unique<giving_a_token_twice>(std::move(in.holds)); }},
-    {"revival",
-     [](store& in) { in.sessions = std::make_unique<reviving_the_dead>(std::move(in.sessions)); }},
+    {"no_lock_delay", [](store_set& in) { wrap<hold_store, forgetting_lock_delay>(in); }},
+    {"a_token_twice", [](store_set& in) { wrap<hold_store, giving_a_token_twice>(in); }},
+    {"revival", [](store_set& in) { wrap<session_store, reviving_the_dead>(in); }},
 };
 
 INSTANTIATE_TEST_SUITE_P(

@@ -146,8 +146,8 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
         ASSERT_TRUE(held);
         wanted.owner = owner_id::random();
         const auto seat = room.expect(name, wanted.owner, {1h, 1h});
-        const auto queued = second_.inner()->use([&](connection& on, store& stores) {
-            return stores.waiters->enqueue(on, wanted);
+        const auto queued = second_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<waiter_store>().enqueue(on, wanted);
         });
         ASSERT_EQ(queued.status, enqueue_status::waiting);
         room.enter(*seat, queued.ticket);
@@ -157,8 +157,8 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
         room.leave(*seat);
         ASSERT_TRUE(heard);
         EXPECT_EQ(heard->status, look_status::granted);
-        second_.inner()->use([&](connection& on, store& stores) {
-            stores.holds->release_owner(on, name, wanted.owner);
+        second_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<hold_store>().release_owner(on, name, wanted.owner);
         });
     }
     EXPECT_EQ(first_.inner()->waits().direct_rings(), 0);
@@ -180,12 +180,12 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
     acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
     wanted.bell = bell;
     const auto seat = room.expect(name, wanted.owner, {1h, 1h});
-    const auto queued = second_.inner()->use([&](connection& on, store& stores) {
-        return stores.waiters->enqueue(on, wanted);
+    const auto queued = second_.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().enqueue(on, wanted);
     });
     room.enter(*seat, queued.ticket);
     const auto ring_wrongly = [&](const owner_id& whom) {
-        first_.inner()->use([&](connection& on, store& stores) {
+        first_.inner()->use([&](connection& on, store_set& stores) {
             const successor wrong{name, whom, two.id(), {held->token().number + 1}, {}, bell};
             first_.inner()->waits().announce(on, stores, wrong, local_clock::now());
         });
@@ -208,8 +208,8 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
     room.leave(*seat);
     ASSERT_TRUE(heard) << "and now it is";
     EXPECT_EQ(heard->token.number, held->token().number + 1);
-    second_.inner()->use([&](connection& on, store& stores) {
-        stores.holds->release_owner(on, name, wanted.owner);
+    second_.inner()->use([&](connection& on, store_set& stores) {
+        stores.get<hold_store>().release_owner(on, name, wanted.owner);
     });
 }
 

@@ -229,19 +229,21 @@ TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_
 TEST_F(inspect_suite, pages_of_queues_go_on_within_a_key) {
     const std::string stem = fresh("page");
     std::vector<std::pair<std::string, std::int64_t>> places;
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         for (const char* tail : {"/a", "/b"}) {
             const key name{stem + tail};
             const auto wanted = [&] {
                 return acquire_request{name, identity::random(), one_.id(), "page", std::nullopt};
             };
-            EXPECT_EQ(stores.holds->try_acquire(on, wanted()).status, acquire_status::granted);
-            for (int each = 0; each < 3; ++each) stores.waiters->enqueue(on, wanted());
+            EXPECT_EQ(
+                stores.get<hold_store>().try_acquire(on, wanted()).status, acquire_status::granted
+            );
+            for (int each = 0; each < 3; ++each) stores.get<waiter_store>().enqueue(on, wanted());
         }
         std::string last;
         std::int64_t ticket = 0;
         while (true) {
-            const auto page = stores.waiters->list_all(on, stem, last, ticket, 2);
+            const auto page = stores.get<waiter_store>().list_all(on, stem, last, ticket, 2);
             for (const queued_waiter& each : page) places.emplace_back(each.info.key, each.ticket);
             if (page.empty()) break;
             EXPECT_EQ(page.size(), 2U);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "conformance/job_suite.hpp"
-#include "database/job_bells.hpp"
 #include "jobs/job_bell_store.hpp"
+#include "jobs/job_notifier.hpp"
 #include "leasehold/worker.hpp"
 
 namespace leasehold::testing {
@@ -51,8 +51,8 @@ protected:
     };
     template <class Use>
     auto with_bells(Use&& use) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
-            return use(on, *stores.job_bells);
+        return with_stores(second_, [&](connection& on, store_set& stores) {
+            return use(on, stores.get<job_bell_store>());
         });
     }
     std::vector<job_bell> bells(int limit = 100) const {
@@ -68,14 +68,16 @@ protected:
         });
     }
     // A worker that heard the database's bell looks again a moment later.
-    static void wait_until_quiet(std::chrono::nanoseconds pause = job_bells::database_rings_every) {
+    static void wait_until_quiet(
+        std::chrono::nanoseconds pause = job_notifier::database_notified_every
+    ) {
         const auto until = local_clock::now() + 2 * pause;
         ASSERT_TRUE(eventually([&] { return local_clock::now() > until; }));
     }
     // Waits until so many workers look only when rung for, or in an hour: none is new any more.
     void wait_until_calm(std::size_t workers) const {
         ASSERT_TRUE(eventually([&] { return bells().size() == workers; }));
-        wait_until_quiet(job_bells::known_for);
+        wait_until_quiet(job_notifier::known_for);
     }
     // It is there, has looked, and found nothing.
     void wait_until_idle() const {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "conformance/job_bell_suite.hpp"
-#include "database/job_bells.hpp"
+#include "jobs/job_notifier.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -100,7 +100,7 @@ TEST_F(job_bell_suite, the_next_of_a_key_is_started_by_a_worker_of_its_kind) {
     first.kind = "one";
     next.kind = beside.kind = "other";
     // Workers look once more when they are not new any more; from then on nothing but a ring helps.
-    const auto new_until = local_clock::now() + 2 * job_bells::known_for;
+    const auto new_until = local_clock::now() + 2 * job_notifier::known_for;
     for (int round = 1; round < 4 || local_clock::now() < new_until; ++round) {
         const job_id last = queue.enqueue_many({first, next}).at(1).id;
         ASSERT_TRUE(eventually([&] { return begun == round; })) << "in round " << round;
@@ -152,7 +152,7 @@ TEST_F(job_bell_suite, all_that_need_one_job_are_started_when_it_has_ended) {
 }
 
 TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
-    first_.inner()->job_bells().suppress();
+    first_.inner()->part<job_notifier>().suppress();
     session mine{second_, calm("worker")};
     leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 50ms}};
     std::atomic<int> done = 0;
@@ -162,7 +162,7 @@ TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
     EXPECT_TRUE(eventually([&] { return bells().size() == 1; }));
     job_queue{first_, queue_}.enqueue({});
     EXPECT_TRUE(eventually([&] { return done == 1; }));
-    EXPECT_EQ(first_.inner()->job_bells().rings(), 0);
+    EXPECT_EQ(first_.inner()->part<job_notifier>().notifications(), 0);
     stop.request_stop();
 }
 
@@ -201,7 +201,7 @@ TEST_F(
 // The worker seems to be on a machine that cannot be sent to.
 TEST_F(job_bell_suite, where_no_datagram_arrives_the_bell_of_the_database_rings) {
     // The others have none that names a queue, and behind a pooler nothing can be heard.
-    const bool can_hear = first_.inner()->use([](connection& on, store&) {
+    const bool can_hear = first_.inner()->use([](connection& on, store_set&) {
         return on.server().engine == engine::postgres && on.can_notify();
     });
     if (!can_hear) return;
@@ -213,7 +213,7 @@ TEST_F(job_bell_suite, where_no_datagram_arrives_the_bell_of_the_database_rings)
     for (int number = 2; number <= 20; ++number) queue.enqueue({});
     EXPECT_TRUE(eventually([&] { return idle.done == 20; }))
         << "also those that did not ring, since somebody had just rung";
-    EXPECT_GE(third.inner()->job_bells().rings(), 19);
+    EXPECT_GE(third.inner()->part<job_notifier>().notifications(), 19);
 }
 
 TEST_F(job_bell_suite, its_row_goes_when_the_worker_ends) {

@@ -264,8 +264,8 @@ TEST_F(job_claim_suite, who_lost_the_answer_finds_what_he_claimed) {
     enqueue_many(5, what);
     const auto mine = one_.claim(2), theirs = two_.claim(2);
     const auto found_by = [&](const worker& who, const std::string& queue) {
-        return with_stores(who.db, [&](connection& on, store& stores) {
-            return stores.jobs->find_claims(on, queue, who.mine.id());
+        return with_stores(who.db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().find_claims(on, queue, who.mine.id());
         });
     };
     const auto found = found_by(one_, queue_);
@@ -303,8 +303,10 @@ TEST_F(job_claim_suite, standings_say_of_each_claim_whether_it_is_held) {
 
 TEST_F(job_claim_suite, progress_is_noted_by_who_has_the_job_alone) {
     const auto note = [&](const worker& who, const claimed_job& job, const std::string& words) {
-        return with_stores(who.db, [&](connection& on, store& stores) {
-            return stores.jobs->note_progress(on, who.mine.id(), job.id, job.token, words);
+        return with_stores(who.db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().note_progress(
+                on, who.mine.id(), job.id, job.token, words
+            );
         });
     };
     const job_id id = enqueue();

@@ -16,8 +16,8 @@ protected:
     // A date so far from now by the database's clock.
     new_job at(std::chrono::microseconds from_now) const {
         new_job made;
-        made.run_at = with_stores(first_, [&](connection& on, store& stores) {
-            return stores.runs->look(on, key{fresh("clock")}).now + from_now;
+        made.run_at = with_stores(first_, [&](connection& on, store_set& stores) {
+            return stores.get<run_store>().look(on, key{fresh("clock")}).now + from_now;
         });
         return made;
     }
@@ -141,8 +141,8 @@ TEST_F(job_enqueue_suite, of_one_unique_key_the_first_is_kept) {
     EXPECT_FALSE(kept.is_new);
     EXPECT_EQ(info(first).payload, "");
     EXPECT_TRUE(try_enqueue(unique("U")).is_new);
-    const auto elsewhere = with_stores(first_, [&](connection& on, store& stores) {
-        return stores.jobs->enqueue(on, fresh("elsewhere"), {unique("u")});
+    const auto elsewhere = with_stores(first_, [&](connection& on, store_set& stores) {
+        return stores.get<job_store>().enqueue(on, fresh("elsewhere"), {unique("u")});
     });
     EXPECT_TRUE(elsewhere.at(0).is_new);
 }
@@ -302,8 +302,8 @@ TEST_F(job_enqueue_suite, of_two_transactions_with_one_unique_key_the_second_wai
         enqueued_job second;
         {
             const thread beside{[&] {
-                second = with_stores(second_, [&](connection& on, store& stores) {
-                    return stores.jobs->enqueue(on, queue_, {unique(key)}).at(0);
+                second = with_stores(second_, [&](connection& on, store_set& stores) {
+                    return stores.get<job_store>().enqueue(on, queue_, {unique(key)}).at(0);
                 });
             }};
             is_committed ? tx.commit() : tx.rollback();
@@ -328,8 +328,8 @@ TEST_F(job_enqueue_suite, of_many_who_enqueue_one_unique_key_one_does) {
                 const database own = open();
                 for (int at = 0; at < keys; ++at) {
                     const std::string key = "u" + std::to_string(at);
-                    const auto got = with_stores(own, [&](connection& on, store& stores) {
-                        return stores.jobs->enqueue(on, queue_, {unique(key)}).at(0);
+                    const auto got = with_stores(own, [&](connection& on, store_set& stores) {
+                        return stores.get<job_store>().enqueue(on, queue_, {unique(key)}).at(0);
                     });
                     const std::lock_guard guard{guarding};
                     ids[key].insert(got.id);

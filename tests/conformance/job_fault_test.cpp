@@ -97,8 +97,8 @@ protected:
     }
     // Rescues the jobs of an ended worker that nobody has told of their ends.
     void rescue() const {
-        plain_.inner()->use([&](connection& on, store& stores) {
-            stores.job_queues->rescue(on, queue_, 100, {});
+        plain_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<job_queue_store>().rescue(on, queue_, 100, {});
         });
     }
 

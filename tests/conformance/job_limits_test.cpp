@@ -25,8 +25,8 @@ protected:
     static bool take_turn(
         const database& by, const std::string& queue, std::chrono::microseconds every
     ) {
-        return with_stores(by, [&](connection& on, store& stores) {
-            return stores.job_queues->take_turn(on, queue, every);
+        return with_stores(by, [&](connection& on, store_set& stores) {
+            return stores.get<job_queue_store>().take_turn(on, queue, every);
         });
     }
 };

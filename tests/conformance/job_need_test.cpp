@@ -20,13 +20,13 @@ protected:
         return jobs_.enqueue(what).id;
     }
     std::int64_t settle(const std::vector<job_id>& ended) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
+        return with_stores(second_, [&](connection& on, store_set& stores) {
             return settle_needs(on, stores, ended, [](const std::string&) {});
         });
     }
     // All of it, some rows at a time.
     std::int64_t settle_left() const {
-        return with_stores(second_, [&](connection& on, store& stores) {
+        return with_stores(second_, [&](connection& on, store_set& stores) {
             std::int64_t freed = 0;
             need_places places;
             bool is_over_through = false, is_waiting_through = false;
@@ -43,8 +43,8 @@ protected:
         EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::discard, 0s, "no use")));
     }
     bool is_needed(job_id id) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
-            return stores.job_needs->is_needed(on, id);
+        return with_stores(second_, [&](connection& on, store_set& stores) {
+            return stores.get<job_need_store>().is_needed(on, id);
         });
     }
     // Does all there is, some at a time.
@@ -106,10 +106,10 @@ TEST_F(job_need_suite, one_that_is_not_told_of_is_found_in_turn) {
 TEST_F(job_need_suite, one_whose_rows_are_gone_goes_on) {
     const job_id first = enqueue(), then = enqueue_after({first});
     complete_next();
-    with_stores(second_, [&](connection& on, store& stores) {
-        const auto over = stores.job_needs->over(on, {first});
+    with_stores(second_, [&](connection& on, store_set& stores) {
+        const auto over = stores.get<job_need_store>().over(on, {first});
         on.begin();
-        stores.job_needs->forget(on, over);
+        stores.get<job_need_store>().forget(on, over);
         on.commit();
         return true;
     });
@@ -144,9 +144,9 @@ TEST_F(job_need_suite, it_is_cancelled_also_where_the_reason_stands_there) {
     discard_next();
     const std::string why = "it needs job " + std::to_string(first) + ", which was discarded";
     constexpr auto noted = job_need_store::note_outcome::noted;
-    with_stores(second_, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_needs->note_reason(on, then, why), noted);
-        EXPECT_EQ(stores.job_needs->note_reason(on, then, why), noted);
+    with_stores(second_, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<job_need_store>().note_reason(on, then, why), noted);
+        EXPECT_EQ(stores.get<job_need_store>().note_reason(on, then, why), noted);
         return true;
     });
     settle({first});
@@ -366,9 +366,9 @@ TEST_F(job_need_suite, whoever_ends_the_last_ones_at_once_it_is_freed) {
             for (const claimed_job& each : claimed) {
                 threads.emplace_back([&, each] {
                     const database own = open();
-                    with_stores(own, [&](connection& on, store& stores) {
-                        EXPECT_TRUE(stores.jobs
-                                        ->finish(
+                    with_stores(own, [&](connection& on, store_set& stores) {
+                        EXPECT_TRUE(stores.get<job_store>()
+                                        .finish(
                                             on,
                                             one_.mine.id(),
                                             {end_of(each, job_step::complete)},

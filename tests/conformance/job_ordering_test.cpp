@@ -16,8 +16,8 @@ protected:
         set_limits(limits);
     }
     job_id enqueue_in_other_process(transaction& tx, const new_job& what) const {
-        return with_stores_in(second_, tx, [&](connection& on, store& stores) {
-            return stores.jobs->enqueue(on, queue_, {what}).at(0).id;
+        return with_stores_in(second_, tx, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().enqueue(on, queue_, {what}).at(0).id;
         });
     }
     // All that can be claimed once nothing is under way any more.
@@ -58,8 +58,8 @@ TEST_F(job_ordering_suite, keys_know_nothing_of_each_other) {
     EXPECT_EQ(ids_of(one_.claim(10)), (std::vector{a, b, free, upper}));
     EXPECT_EQ(state(behind_a), job_state::blocked);
     const worker elsewhere{second_, fresh("elsewhere")};
-    const auto same = with_stores(second_, [&](connection& on, store& stores) {
-        return stores.jobs->enqueue(on, elsewhere.queue, {keyed("a")});
+    const auto same = with_stores(second_, [&](connection& on, store_set& stores) {
+        return stores.get<job_store>().enqueue(on, elsewhere.queue, {keyed("a")});
     });
     EXPECT_EQ(ids_of(elsewhere.claim(10)), std::vector{same.at(0).id});
 }
@@ -250,8 +250,8 @@ TEST_F(job_ordering_suite, one_that_was_enqueued_before_an_end_was_committed_is_
     std::vector<enqueued_job> behind;
     while_open(
         [&] {
-            behind = with_stores(second_, [&](connection& on, store& stores) {
-                return stores.jobs->enqueue(on, queue_, {keyed("k")});
+            behind = with_stores(second_, [&](connection& on, store_set& stores) {
+                return stores.get<job_store>().enqueue(on, queue_, {keyed("k")});
             });
         },
         [&] { tx.commit(); }

@@ -41,16 +41,16 @@ protected:
     }
 
     void enqueue(const new_job& what) const {
-        with_stores(db_, [&](connection& on, store& stores) {
-            return stores.jobs->enqueue(on, queue_, std::vector(jobs_, what));
+        with_stores(db_, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().enqueue(on, queue_, std::vector(jobs_, what));
         });
     }
     // Uses a connection with the settings of this test, whichever connection it is.
     template <class Use>
     static auto with_belief(const worker& who, Use&& use) {
-        return with_stores(who.db, [&](connection& on, store& stores) {
+        return with_stores(who.db, [&](connection& on, store_set& stores) {
             on.execute_script(GetParam().settings);
-            return use(on, *stores.jobs);
+            return use(on, stores.get<job_store>());
         });
     }
     std::vector<claimed_job> claim(const worker& who, int jobs_max) const {
@@ -141,10 +141,10 @@ TEST_P(job_plans_suite, nor_where_kinds_are_named) {
 
 TEST_P(job_plans_suite, nor_where_they_are_claimed_in_turn) {
     enqueue({});
-    with_stores(db_, [&](connection& on, store& stores) {
+    with_stores(db_, [&](connection& on, store_set& stores) {
         queue_limits limits;
         limits.running_max = 6;
-        stores.job_queues->set_limits(on, queue_, limits);
+        stores.get<job_queue_store>().set_limits(on, queue_, limits);
         return true;
     });
     {

@@ -259,8 +259,8 @@ TEST_F(job_queue_suite, jobs_are_listed_by_id_page_by_page) {
 
 TEST_F(job_queue_suite, jobs_of_all_queues_are_listed_where_none_is_asked_for) {
     const job_id first = enqueue();
-    const auto other = with_stores(first_, [&](connection& on, store& stores) {
-        return stores.jobs->enqueue(on, fresh("elsewhere"), {new_job{}});
+    const auto other = with_stores(first_, [&](connection& on, store_set& stores) {
+        return stores.get<job_store>().enqueue(on, fresh("elsewhere"), {new_job{}});
     });
     job_filter filter;
     filter.after = first - 1;
@@ -333,9 +333,9 @@ TEST_F(job_queue_suite, all_queues_are_described_as_each_of_them_is) {
     queue_limits limits;
     limits.running_max = 7;
     set_limits(limits);
-    with_stores(first_, [&](connection& on, store& stores) {
-        stores.jobs->enqueue(on, waits, {delayed(1h)});
-        stores.job_queues->set_paused(on, empty, true);
+    with_stores(first_, [&](connection& on, store_set& stores) {
+        stores.get<job_store>().enqueue(on, waits, {delayed(1h)});
+        stores.get<job_queue_store>().set_paused(on, empty, true);
         return true;
     });
     const auto all = list_queues(first_);
@@ -359,11 +359,11 @@ TEST_F(job_queue_suite, a_queue_is_there_from_its_first_job_or_setting_on) {
     const std::vector<std::string> names{
         fresh("waits"), fresh("is_due"), fresh("is_paused"), fresh("is_swept")};
     for (const std::string& each : names) EXPECT_FALSE(is_named(each));
-    with_stores(first_, [&](connection& on, store& stores) {
-        stores.jobs->enqueue(on, names[0], {delayed(1h)});
-        stores.jobs->enqueue(on, names[1], {new_job{}});
-        stores.job_queues->set_paused(on, names[2], true);
-        return stores.job_queues->take_turn(on, names[3], 1h);
+    with_stores(first_, [&](connection& on, store_set& stores) {
+        stores.get<job_store>().enqueue(on, names[0], {delayed(1h)});
+        stores.get<job_store>().enqueue(on, names[1], {new_job{}});
+        stores.get<job_queue_store>().set_paused(on, names[2], true);
+        return stores.get<job_queue_store>().take_turn(on, names[3], 1h);
     });
     for (const std::string& each : names) EXPECT_TRUE(is_named(each));
 }

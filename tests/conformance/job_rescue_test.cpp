@@ -196,8 +196,8 @@ TEST_F(job_rescue_suite, a_heartbeat_in_flight_keeps_its_jobs) {
         const auto end = local_clock::now() + left;
         current().age_session(one_.mine.id(), 1h - left);
         transaction tx = first_.begin();
-        is_renewed = with_stores_in(first_, tx, [&](connection& on, store& stores) {
-            const auto beat = stores.sessions->heartbeat(on, one_.mine.id(), 1h, {});
+        is_renewed = with_stores_in(first_, tx, [&](connection& on, store_set& stores) {
+            const auto beat = stores.get<session_store>().heartbeat(on, one_.mine.id(), 1h, {});
             return beat.status == heartbeat_status::renewed;
         });
         if (!is_renewed) {
@@ -227,8 +227,8 @@ TEST_F(job_rescue_suite, of_many_who_rescue_one_takes_each) {
             threads.emplace_back([&] {
                 const database own = open();
                 for (int round = 0; round < jobs; ++round) {
-                    rescued += with_stores(own, [&](connection& on, store& stores) {
-                        return stores.job_queues->rescue(on, queue_, 3, kept_).rescued;
+                    rescued += with_stores(own, [&](connection& on, store_set& stores) {
+                        return stores.get<job_queue_store>().rescue(on, queue_, 3, kept_).rescued;
                     });
                 }
             });

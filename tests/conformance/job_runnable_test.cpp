@@ -156,8 +156,8 @@ TEST_F(job_runnable_suite, those_that_a_rate_held_back_are_started_as_it_allows)
 TEST_F(job_runnable_suite, one_that_was_rescued_is_started_by_a_worker_of_its_kind) {
     session dead{second_, calm("dead")};
     const job_id lost = enqueue(of_kind("other"));
-    const auto claimed = with_stores(second_, [&](connection& on, store& stores) {
-        return stores.jobs->claim(on, {queue_, {}, 1, dead.id(), "dead@here"});
+    const auto claimed = with_stores(second_, [&](connection& on, store_set& stores) {
+        return stores.get<job_store>().claim(on, {queue_, {}, 1, dead.id(), "dead@here"});
     });
     ASSERT_EQ(claimed.jobs.size(), 1U);
     idle_worker other{second_, queue_, 1, "other"};

@@ -30,8 +30,8 @@ protected:
     }
     template <class Use>
     auto with_schedules(const database& db, Use&& use) const {
-        return with_stores(db, [&](connection& on, store& stores) {
-            return use(on, *stores.job_schedules);
+        return with_stores(db, [&](connection& on, store_set& stores) {
+            return use(on, stores.get<job_schedule_store>());
         });
     }
     job_schedule_row row() const {
@@ -51,7 +51,7 @@ protected:
         }));
     }
     std::int64_t fire(const database& db) const {
-        return with_stores(db, [&](connection& on, store& stores) {
+        return with_stores(db, [&](connection& on, store_set& stores) {
             fire_place place;
             return fire_schedules(
                        on,
@@ -187,8 +187,8 @@ TEST_F(job_schedule_suite, who_read_it_before_somebody_fired_enqueues_nothing) {
     job_schedule_row read = row();
     EXPECT_EQ(fire(second_), 1);
     transaction tx = first_.begin();
-    EXPECT_FALSE(with_stores_in(first_, tx, [&](connection& on, store& stores) {
-        return stores.job_schedules->advance(on, read);
+    EXPECT_FALSE(with_stores_in(first_, tx, [&](connection& on, store_set& stores) {
+        return stores.get<job_schedule_store>().advance(on, read);
     }));
     tx.rollback();
     EXPECT_FALSE(with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
@@ -201,10 +201,10 @@ TEST_F(job_schedule_suite, a_transaction_that_fails_leaves_it_due) {
     miss(1);
     {
         transaction tx = first_.begin();
-        with_stores_in(first_, tx, [&](connection& on, store& stores) {
-            job_schedule_row to = stores.job_schedules->find(on, name_).rows.at(0);
-            EXPECT_TRUE(stores.job_schedules->advance(on, to));
-            stores.jobs->enqueue(on, queue_, {job_at(to.what, to.next)});
+        with_stores_in(first_, tx, [&](connection& on, store_set& stores) {
+            job_schedule_row to = stores.get<job_schedule_store>().find(on, name_).rows.at(0);
+            EXPECT_TRUE(stores.get<job_schedule_store>().advance(on, to));
+            stores.get<job_store>().enqueue(on, queue_, {job_at(to.what, to.next)});
             return true;
         });
         tx.rollback();
@@ -373,7 +373,7 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
         return schedules.put(on, broken);
     });
     std::vector<std::string> complaints;
-    with_stores(first_, [&](connection& on, store& stores) {
+    with_stores(first_, [&](connection& on, store_set& stores) {
         fire_place place;
         return fire_schedules(on, stores, queue_, place, [&](const auto& name, const auto& what) {
             complaints.push_back(name + ": " + what);
@@ -394,7 +394,7 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot)
     fire_place place;
     std::set<std::string> complained_of;
     const auto fire_some = [&] {
-        return with_stores(first_, [&](connection& on, store& stores) {
+        return with_stores(first_, [&](connection& on, store_set& stores) {
             return fire_schedules(on, stores, queue_, place, [&](const auto& name, const auto&) {
                 complained_of.insert(name);
             });
@@ -415,7 +415,7 @@ TEST_F(job_schedule_suite, one_whose_time_comes_between_two_reads_counts) {
     set_job_schedule(first_, rare());
     put_broken(row(), 1);
     fire_result done;
-    with_stores(first_, [&](connection& on, store& stores) {
+    with_stores(first_, [&](connection& on, store_set& stores) {
         fire_place place;
         done = fire_schedules(on, stores, queue_, place, [](const auto&, const auto&) {});
         return true;

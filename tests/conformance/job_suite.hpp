@@ -24,7 +24,7 @@ inline std::vector<bool> stood(const job_store::end_states& states) {
 // use(connection, stores) of a database.
 template <class Use>
 auto with_stores(const database& db, Use&& use) {
-    return db.inner()->use([&](connection& on, store& stores) { return use(on, stores); });
+    return db.inner()->use([&](connection& on, store_set& stores) { return use(on, stores); });
 }
 
 // The same in an open transaction.
@@ -66,8 +66,8 @@ struct worker {
         return {queue, std::move(kinds), jobs_max, mine.id(), "worker@here"};
     }
     claim_result try_claim(int jobs_max, std::vector<std::string> kinds = {}) const {
-        return with_stores(db, [&](connection& on, store& stores) {
-            return stores.jobs->claim(on, wants(jobs_max, std::move(kinds)));
+        return with_stores(db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().claim(on, wants(jobs_max, std::move(kinds)));
         });
     }
     std::vector<claimed_job> claim(int jobs_max, std::vector<std::string> kinds = {}) const {
@@ -81,16 +81,16 @@ struct worker {
         return got.empty() ? throw std::runtime_error("there is nothing to claim") : got.front();
     }
     job_store::end_states states_after(const std::vector<job_end>& ends) const {
-        return with_stores(db, [&](connection& on, store& stores) {
-            return stores.jobs->finish(on, mine.id(), ends, kept);
+        return with_stores(db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().finish(on, mine.id(), ends, kept);
         });
     }
     std::vector<bool> finish_all(const std::vector<job_end>& ends) const {
         return stood(states_after(ends));
     }
     std::vector<bool> finish_all_in(transaction& tx, const std::vector<job_end>& ends) const {
-        return with_stores_in(db, tx, [&](connection& on, store& stores) {
-            return stood(stores.jobs->finish(on, mine.id(), ends, kept));
+        return with_stores_in(db, tx, [&](connection& on, store_set& stores) {
+            return stood(stores.get<job_store>().finish(on, mine.id(), ends, kept));
         });
     }
     bool finish(const job_end& end) const { return finish_all({end}).at(0); }
@@ -100,13 +100,15 @@ struct worker {
     }
     job_store::finished_and_claimed finish_and_claim(const std::vector<job_end>& ends, int jobs_max)
         const {
-        return with_stores(db, [&](connection& on, store& stores) {
-            return stores.jobs->finish_and_claim(on, mine.id(), ends, kept, wants(jobs_max));
+        return with_stores(db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().finish_and_claim(
+                on, mine.id(), ends, kept, wants(jobs_max)
+            );
         });
     }
     std::vector<claim_standing> standings(const std::vector<job_claim>& held) const {
-        return with_stores(db, [&](connection& on, store& stores) {
-            return stores.jobs->standings(on, mine.id(), held);
+        return with_stores(db, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().standings(on, mine.id(), held);
         });
     }
     claim_standing standing(const claimed_job& job) const {
@@ -119,14 +121,14 @@ protected:
     // ---- enqueuing
 
     std::vector<enqueued_job> enqueue_all(const std::vector<new_job>& what) const {
-        return with_stores(first_, [&](connection& on, store& stores) {
-            return stores.jobs->enqueue(on, queue_, what);
+        return with_stores(first_, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().enqueue(on, queue_, what);
         });
     }
     enqueued_job try_enqueue(const new_job& what) const { return enqueue_all({what}).at(0); }
     enqueued_job try_enqueue_in(transaction& tx, const new_job& what) const {
-        return with_stores_in(first_, tx, [&](connection& on, store& stores) {
-            return stores.jobs->enqueue(on, queue_, {what}).at(0);
+        return with_stores_in(first_, tx, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().enqueue(on, queue_, {what}).at(0);
         });
     }
     job_id enqueue(const new_job& what = {}) const {
@@ -160,8 +162,8 @@ protected:
     // ---- asking about jobs
 
     std::optional<job_info> find(job_id id) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
-            return stores.job_queues->describe(on, id);
+        return with_stores(second_, [&](connection& on, store_set& stores) {
+            return stores.get<job_queue_store>().describe(on, id);
         });
     }
     job_info info(job_id id) const { return find(id).value(); }
@@ -174,8 +176,8 @@ protected:
 
     template <class Use>
     auto with_queues(Use&& use) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
-            return use(on, *stores.job_queues);
+        return with_stores(second_, [&](connection& on, store_set& stores) {
+            return use(on, stores.get<job_queue_store>());
         });
     }
     rescue_result rescue(int jobs_max = 100) const {

@@ -23,8 +23,8 @@ TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
     if (migrates_in_transactions()) GTEST_SKIP() << "there is no such state";
     const migration first = known().front();
     record(first_as_known(false));
-    on_schema([&](connection& on, schema_store& schema) {
-        schema.apply(on, split_statements(first.up).front() + ";\n");
+    on_schema([&](connection& on, migration_store& schema) {
+        schema.apply(on, split_statements(texts(first).up).front() + ";\n");
     });
     EXPECT_EQ(migrate_down(db_, 0).size(), 1u);
 }
@@ -34,11 +34,11 @@ TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
 TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
     if (migrates_in_transactions() || !has_sql()) GTEST_SKIP() << "see the test below";
     const migration first = known().front();
-    const auto statements = split_statements(first.up);
+    const auto statements = split_statements(texts(first).up);
     for (std::size_t count = 0; count <= statements.size(); ++count) {
         SCOPED_TRACE(count);
         record(first_as_known(false));
-        db_.inner()->use_unchecked([&](connection& on, store&) {
+        db_.inner()->use_unchecked([&](connection& on, store_set&) {
             for (std::size_t at = 0; at < count; ++at) on.execute(statements[at]);
         });
         expect_refused([&] { migrate(another()); }, errc::schema_mismatch, {"--resume"});

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "admin/schema_store.hpp"
+#include "admin/migration_store.hpp"
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/migrate.hpp"
@@ -38,27 +38,33 @@ protected:
 
     template <class Use>
     auto on_schema(Use&& use) const {
-        return db_.inner()->use_unchecked([&](connection& on, store& stores) {
-            return use(on, *stores.schema);
+        return db_.inner()->use_unchecked([&](connection& on, store_set& stores) {
+            return use(on, stores.get<migration_store>());
         });
     }
     records recorded() const {
-        return on_schema([](connection& on, schema_store& schema) { return schema.recorded(on); });
+        return on_schema([](connection& on, migration_store& schema) { return schema.recorded(on); }
+        );
     }
     void record(const migration_record& what) const {
-        on_schema([&](connection& on, schema_store& schema) { schema.record(on, what); });
+        on_schema([&](connection& on, migration_store& schema) { schema.record(on, what); });
     }
     void forget(int version) const {
-        on_schema([&](connection& on, schema_store& schema) { schema.forget(on, version); });
+        on_schema([&](connection& on, migration_store& schema) { schema.forget(on, version); });
     }
     std::vector<migration> known() const {
-        return on_schema([](connection&, schema_store& schema) {
+        return on_schema([](connection&, migration_store& schema) {
             return std::vector<migration>(schema.known().begin(), schema.known().end());
+        });
+    }
+    migration_texts texts(const migration& of) const {
+        return on_schema([&](connection&, migration_store& schema) {
+            return schema.texts(of.version);
         });
     }
     int newest() const { return known().back().version; }
     bool migrates_in_transactions() const {
-        return on_schema([](connection&, schema_store& schema) {
+        return on_schema([](connection&, migration_store& schema) {
             return schema.migrates_in_transactions();
         });
     }
@@ -112,13 +118,14 @@ private:
     // Removes whatever a failed test has left.
     void clear() const {
         const auto quietly = [&](const std::string& sql) {
-            db_.inner()->use_unchecked([&](connection& on, store&) {
+            db_.inner()->use_unchecked([&](connection& on, store_set&) {
                 thrown_by([&] { on.execute(sql); });
             });
         };
         if (!has_sql() || names().empty()) return;
         for (const migration& each : known()) {
-            for (const std::string& statement : split_statements(each.down)) quietly(statement);
+            for (const std::string& statement : split_statements(texts(each).down))
+                quietly(statement);
         }
         quietly("DROP TABLE " + prefix_ + "migration");
     }

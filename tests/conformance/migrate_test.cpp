@@ -130,10 +130,10 @@ TEST_F(migrate_suite, down_waits_for_nobody_alive_and_is_not_kept_by_the_dead) {
         expect_refused([&] { migrate_down(db_, 0); }, errc::busy, {"still-here", "stop"});
         EXPECT_TRUE(held->verify());
     }
-    db_.inner()->use_unchecked([](connection& on, store& stores) {
+    db_.inner()->use_unchecked([](connection& on, store_set& stores) {
         const auto id = session_id::random();
-        stores.sessions->start(on, {id, "dead", 1h});
-        stores.sessions->end(on, id, std::nullopt);
+        stores.get<session_store>().start(on, {id, "dead", 1h});
+        stores.get<session_store>().end(on, id, std::nullopt);
     });
     EXPECT_EQ(list_sessions(db_).size(), 1u);
     EXPECT_EQ(migrate_down(db_, 0).size(), known().size());
@@ -198,7 +198,7 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
               "job_need",
               "grant_history",
               "grant_history_rule"}) {
-            db_.inner()->use_unchecked([&](connection& on, store&) {
+            db_.inner()->use_unchecked([&](connection& on, store_set&) {
                 on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
             });
         }
@@ -274,7 +274,7 @@ TEST_F(migrate_suite, the_sql_for_review_does_by_hand_what_migrate_does) {
     const engine which = db_.server().engine;
     const table_names table_names{prefix_, ""};
     const auto by_hand = [&](const std::string& sql) {
-        db_.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(sql); });
+        db_.inner()->use_unchecked([&](connection& on, store_set&) { on.execute_script(sql); });
     };
     by_hand(migration_sql(which, table_names));
     EXPECT_EQ(names(), made_by_migrate);

@@ -336,9 +336,11 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
     std::optional<error> failure;
     std::atomic<bool> has_answer = false;
     thread asking;
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         const auto grant = [&] {
-            EXPECT_EQ(stores.holders->try_acquire(on, wanted).status, holder_status::granted);
+            EXPECT_EQ(
+                stores.get<holder_store>().try_acquire(on, wanted).status, holder_status::granted
+            );
         };
         on.begin();
         if (const auto refused = thrown_by(grant)) {
@@ -360,8 +362,8 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
     ASSERT_TRUE(failure) << "it is held as a semaphore";
     EXPECT_EQ(failure->code(), errc::invalid_argument) << failure->what();
     EXPECT_TRUE(is_free(keys[1]));
-    const auto still = first_.inner()->use([&](connection& on, store& stores) {
-        return stores.holders->find_grant(on, keys[0], wanted.owner);
+    const auto still = first_.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<holder_store>().find_grant(on, keys[0], wanted.owner);
     });
     EXPECT_TRUE(still);
 }

@@ -370,7 +370,7 @@ TEST_F(once_suite, finish_in_throws_where_the_run_was_taken_over_or_no_transacti
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
     const key name = fresh("task");
     auto run = once{dead, name, slow}.try_start();
-    first_.inner()->use([&](connection& on, store&) {
+    first_.inner()->use([&](connection& on, store_set&) {
         const auto failure = thrown_by([&] { run->finish_in(transaction_ref{on}); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::wrong_transaction);

@@ -1,13 +1,14 @@
 // An operation that locks rows others need is one call on the connection, which leaves no
 // transaction open: a client that is paused or cut off between two calls would keep these rows
 // locked for as long as its connection lives, and a lease of seconds would be one of hours.
-#include "admin/schema_store.hpp"
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
+#include "database/schema_store.hpp"
 #include "leasehold/semaphore.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/holder_store.hpp"
 #include "locks/waiter_store.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {
@@ -22,7 +23,7 @@ protected:
     }
     template <class Run>
     auto in_calls(int calls_max, Run&& run) {
-        return db_.inner()->use([&](connection& on, store& stores) {
+        return db_.inner()->use([&](connection& on, store_set& stores) {
             const auto before = counted_->passed();
             auto answer = run(on, stores);
             if (current().has_concurrent_writers) {
@@ -34,24 +35,24 @@ protected:
     }
     enqueue_result enqueue(const key& name, const session& whose, const owner_id& owner) {
         const acquire_request wanted{name, owner, whose.id(), "node", {}};
-        return in_one_call([&](connection& on, store& stores) {
-            return stores.waiters->enqueue(on, wanted);
+        return in_one_call([&](connection& on, store_set& stores) {
+            return stores.get<waiter_store>().enqueue(on, wanted);
         });
     }
     hand_over_result hand_over(const hold& held) {
         // The second where the first in the queue is not alive, or nobody waits.
-        return in_calls(2, [&](connection& on, store& stores) {
-            return stores.waiters->hand_over(on, held);
+        return in_calls(2, [&](connection& on, store_set& stores) {
+            return stores.get<waiter_store>().hand_over(on, held);
         });
     }
     hand_over_result serve(const key& name) {
-        return in_one_call([&](connection& on, store& stores) {
-            return stores.waiters->serve(on, name);
+        return in_one_call([&](connection& on, store_set& stores) {
+            return stores.get<waiter_store>().serve(on, name);
         });
     }
     void free(const key& name, const owner_id& owner) {
-        const auto outcome = in_one_call([&](connection& on, store& stores) {
-            return stores.holds->release_owner(on, name, owner);
+        const auto outcome = in_one_call([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().release_owner(on, name, owner);
         });
         EXPECT_EQ(outcome, release_outcome::released);
     }
@@ -130,24 +131,24 @@ TEST_F(packet_suite, what_comes_too_late_does_not_wait_for_the_next_holders_proo
 TEST_F(packet_suite, force_and_requests_to_let_go_lock_within_one_call) {
     session one{first_, calm("one")};
     auto held = mutex{one, name_}.try_acquire();
-    const auto asked = in_calls(2, [&](connection& on, store& stores) {
-        return stores.holds->request_revoke(on, name_);
+    const auto asked = in_calls(2, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().request_revoke(on, name_);
     });
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->owner, held->owner());
-    const auto forced = in_calls(2, [&](connection& on, store& stores) {
-        return stores.holds->force_release(on, name_, std::nullopt);
+    const auto forced = in_calls(2, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().force_release(on, name_, std::nullopt);
     });
     ASSERT_TRUE(forced);
     EXPECT_EQ(forced->owner, held->owner());
     EXPECT_EQ(forced->session, one.id());
-    EXPECT_TRUE(in_one_call([&](connection& on, store& stores) {
-        return stores.holds->change_kind(on, name_, lock_kind::semaphore);
+    EXPECT_TRUE(in_one_call([&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().change_kind(on, name_, lock_kind::semaphore);
     }));
     semaphore permits{one, name_, 3};
     auto first = permits.try_acquire(), second = permits.try_acquire();
-    const auto freed = in_calls(3, [&](connection& on, store& stores) {
-        return stores.holders->force_release(on, name_);
+    const auto freed = in_calls(3, [&](connection& on, store_set& stores) {
+        return stores.get<holder_store>().force_release(on, name_);
     });
     ASSERT_EQ(freed.size(), 2U);
     EXPECT_EQ(freed[0].owner, first->owner());
@@ -169,14 +170,14 @@ TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
         std::int64_t sum = 0;
         upkeep_look seen;
         do {
-            seen = in_one_call([&](connection& on, store& stores) {
-                return stores.schema->look(on, task, seen.place, 50, 0us);
+            seen = in_one_call([&](connection& on, store_set& stores) {
+                return stores.get<upkeep_store>().look(on, task, seen.place, 50, 0us);
             });
             std::vector<std::string> places;
             for (const auto& each : seen.found) places.push_back(each.place);
             if (places.empty()) continue;
-            sum += in_one_call([&](connection& on, store& stores) {
-                return stores.schema->clear(on, task, places, 0us);
+            sum += in_one_call([&](connection& on, store_set& stores) {
+                return stores.get<upkeep_store>().clear(on, task, places, 0us);
             });
         } while (!seen.place.empty());
         return sum;
@@ -184,11 +185,11 @@ TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
     for (const auto task :
          {upkeep_task::dead_locks, upkeep_task::dead_holders, upkeep_task::dead_waiters}) {
         EXPECT_GT(all_of(task), 0);
-        auto at = first_.inner()->use([&](connection& on, store& stores) {
+        auto at = first_.inner()->use([&](connection& on, store_set& stores) {
             return seize_turn(on, stores, task);
         });
-        EXPECT_TRUE(in_one_call([&](connection& on, store& stores) {
-            return stores.schema->advance(on, at, {}, false);
+        EXPECT_TRUE(in_one_call([&](connection& on, store_set& stores) {
+            return stores.get<upkeep_store>().advance(on, at, {}, false);
         }));
     }
     EXPECT_FALSE(describe(first_, name_)->is_held);

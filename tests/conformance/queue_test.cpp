@@ -319,7 +319,7 @@ TEST_F(queue_suite, a_row_with_waiters_is_never_removed_and_a_mark_without_any_i
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     const auto is_marked_and_open = [&] {
-        return first_.inner()->use([&](connection& on, store& stores) {
+        return first_.inner()->use([&](connection& on, store_set& stores) {
             return std::ranges::count(unserved_keys(on, stores), name) > 0;
         });
     };

@@ -15,7 +15,7 @@ class reboot_suite : public suite {
 protected:
     // Makes the file look as after a new start of the machine.
     void reboot() {
-        first_.inner()->use([&](connection& on, store&) {
+        first_.inner()->use([&](connection& on, store_set&) {
             const std::string prefix = first_.inner()->settings().names.prefix;
             on.execute("UPDATE " + prefix + "fence_mark SET boot_id = 'of an earlier boot'");
         });
@@ -88,16 +88,16 @@ TEST_F(reboot_suite, a_job_that_ran_when_the_machine_went_down_is_rescued) {
     const worker before{first_, queue};
     new_job planned;
     planned.delay = 2h;
-    const auto ids = with_stores(first_, [&](connection& on, store& stores) {
-        return stores.jobs->enqueue(on, queue, {{}, planned});
+    const auto ids = with_stores(first_, [&](connection& on, store_set& stores) {
+        return stores.get<job_store>().enqueue(on, queue, {{}, planned});
     });
     const claimed_job lost = before.claim_one();
     reboot();
     const worker after{open(), queue};
     EXPECT_TRUE(after.claim(10).empty());
-    with_stores(after.db, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_queues->rescue(on, queue, 10, after.kept).rescued, 1);
-        const auto due = stores.job_queues->describe(on, ids.at(1).id).value().due_in;
+    with_stores(after.db, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<job_queue_store>().rescue(on, queue, 10, after.kept).rescued, 1);
+        const auto due = stores.get<job_queue_store>().describe(on, ids.at(1).id).value().due_in;
         EXPECT_GT(due, 1h);
         EXPECT_LE(due, 2h);
     });

@@ -107,7 +107,7 @@ TEST_F(row_lock_suite, of_two_proofs_at_once_one_is_named_and_others_are_possibl
         const lease& same = *held;
         connection& inside = transaction_ref{younger}.inside();
         const hold mine{name, same.owner(), same.token()};
-        EXPECT_TRUE(third.inner()->store_for(inside).holds->prove(inside, mine));
+        EXPECT_TRUE(third.inner()->store_for(inside).get<hold_store>().prove(inside, mine));
         EXPECT_TRUE(eventually([&] {
             const auto found = find_row_lock(owner_, name);
             return found && found->may_be_others;

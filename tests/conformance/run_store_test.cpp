@@ -21,13 +21,15 @@ protected:
         return made;
     }
     bool claim(const run_claim& wanted) {
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.runs->claim(on, wanted);
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<run_store>().claim(on, wanted);
         });
     }
     bool finish(const run_claim& claimed) {
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.runs->finish(on, {claimed.name, claimed.token, claimed.owner, {}});
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<run_store>().finish(
+                on, {claimed.name, claimed.token, claimed.owner, {}}
+            );
         });
     }
 
@@ -83,10 +85,10 @@ TEST_F(run_store_suite, the_first_record_of_a_name_raced_for_is_the_greatest_tok
                     mine.name = name;
                     together.arrive_and_wait();
                     try {
-                        own.inner()->use([&](connection& on, store& stores) {
+                        own.inner()->use([&](connection& on, store_set& stores) {
                             // Refused where the insert of another was under way: asked again.
                             for (int attempt = 0; attempt < 3; ++attempt) {
-                                if (stores.runs->claim(on, mine)) return;
+                                if (stores.get<run_store>().claim(on, mine)) return;
                             }
                         });
                     } catch (const error& failure) {

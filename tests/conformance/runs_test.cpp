@@ -51,10 +51,10 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
 
     // Claims like an older program, and with a schedule that cannot be kept.
     const auto claim = [&](const key& task, std::string text) {
-        first_.inner()->use([&](connection& on, store& stores) {
+        first_.inner()->use([&](connection& on, store_set& stores) {
             const run_claim wanted{
                 task, {1}, identity::random(), "older", started, 0us, true, std::move(text)};
-            EXPECT_TRUE(stores.runs->claim(on, wanted));
+            EXPECT_TRUE(stores.get<run_store>().claim(on, wanted));
         });
         return only(list_runs(second_, task.name()));
     };

@@ -73,14 +73,14 @@ TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
     session dead{first_, calm("dead")};
     std::vector<hold> held;
     std::vector<holder_id> places;
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         for (std::size_t each = 0; each < count; ++each) {
             // A third of them is there and live, a third of the dead, a third was never granted.
             const session& whose = each % 3 == 0 ? one_ : dead;
             const owner_id owner = owner_id::random();
             hold what{name_, owner, {}, lock_kind::semaphore};
             if (each % 3 < 2) {
-                const auto got = stores.holders->try_acquire(
+                const auto got = stores.get<holder_store>().try_acquire(
                     on,
                     {name_, owner, whose.id(), "n", what.kind, hold_mode::shared, 1, count, 0, {}}
                 );
@@ -92,9 +92,9 @@ TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
         }
     });
     expire(dead);
-    first_.inner()->use([&](connection& on, store& stores) {
-        const auto answers = stores.holders->which_are_held(on, held);
-        const auto seen = stores.holders->look(on, places);
+    first_.inner()->use([&](connection& on, store_set& stores) {
+        const auto answers = stores.get<holder_store>().which_are_held(on, held);
+        const auto seen = stores.get<holder_store>().look(on, places);
         ASSERT_EQ(answers.size(), count);
         ASSERT_EQ(seen.size(), count);
         for (std::size_t each = 0; each < count; ++each) {
@@ -106,11 +106,11 @@ TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
         hold other = held.front();
         ++other.token.number;
         EXPECT_EQ(
-            stores.holders->which_are_held(on, {other, held.front()}),
+            stores.get<holder_store>().which_are_held(on, {other, held.front()}),
             (std::vector<bool>{false, true})
         ) << "under another token";
-        EXPECT_TRUE(stores.holders->look(on, {}).empty());
-        EXPECT_TRUE(stores.holders->which_are_held(on, {}).empty());
+        EXPECT_TRUE(stores.get<holder_store>().look(on, {}).empty());
+        EXPECT_TRUE(stores.get<holder_store>().which_are_held(on, {}).empty());
     });
 }
 

@@ -223,8 +223,8 @@ TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now)
 TEST_F(session_suite, a_heartbeat_renews_on_the_server_it_knows_and_tells_of_another) {
     session one{first_, calm("one")};
     const auto beat = [&](const database& by, const session_news& known) {
-        return by.inner()->use([&](connection& on, store& stores) {
-            return stores.sessions->heartbeat(on, one.id(), 1h, known);
+        return by.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<session_store>().heartbeat(on, one.id(), 1h, known);
         });
     };
     EXPECT_EQ(beat(first_, {0}).status, heartbeat_status::renewed);
@@ -241,7 +241,9 @@ TEST_F(session_suite, a_heartbeat_renews_on_the_server_it_knows_and_tells_of_ano
 TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_refers_to) {
     session other{second_, calm("other")};
     const auto with = [&](const auto& use) {
-        return first_.inner()->use([&](connection& on, store& stores) { return use(on, stores); });
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return use(on, stores);
+        });
     };
     enum what { lock, holder, waiter, nothing };
     for (const what refers : {lock, holder, waiter, nothing}) {
@@ -252,7 +254,9 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
         auto theirs = mutex{other, fresh("theirs")}.try_acquire();
         waiter_id last{wanted.key, wanted.owner, 0};
         if (refers == lock) {
-            with([&](auto& on, auto& stores) { return stores.holds->try_acquire(on, wanted); });
+            with([&](connection& on, store_set& stores) {
+                return stores.get<hold_store>().try_acquire(on, wanted);
+            });
         } else if (refers == holder) {
             const holder_request permit{
                 wanted.key,
@@ -265,19 +269,21 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
                 1,
                 0,
                 std::nullopt};
-            with([&](auto& on, auto& stores) { return stores.holders->try_acquire(on, permit); });
+            with([&](connection& on, store_set& stores) {
+                return stores.get<holder_store>().try_acquire(on, permit);
+            });
         } else if (refers == waiter) {
             acquire_request queued = wanted;
             queued.key = theirs->key();
             last.key = queued.key;
-            last.ticket = with([&](auto& on, auto& stores) {
-                              return stores.waiters->enqueue(on, queued);
+            last.ticket = with([&](connection& on, store_set& stores) {
+                              return stores.get<waiter_store>().enqueue(on, queued);
                           }).ticket;
             ASSERT_NE(last.ticket, 0);
         }
         const std::vector<waiter_id> all{{key{fresh("free")}, owner_id::random(), 0}, last};
-        with([&](auto& on, auto& stores) {
-            stores.sessions->end(on, one.id(), all);
+        with([&](connection& on, store_set& stores) {
+            stores.get<session_store>().end(on, one.id(), all);
             return 0;
         });
         bool is_listed = false;
@@ -299,8 +305,8 @@ class forgotten_release : public suite {
 protected:
     void give_back(const session& to, const key& name, const owner_id& owner) {
         const acquire_request again{name, owner, to.id(), "forgotten", std::nullopt};
-        const auto got = first_.inner()->use([&](connection& on, store& stores) {
-            return stores.holds->try_acquire(on, again);
+        const auto got = first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().try_acquire(on, again);
         });
         ASSERT_EQ(got.status, acquire_status::granted);
     }

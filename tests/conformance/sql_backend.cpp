@@ -126,7 +126,7 @@ void make_tables(
     run(own, "INSERT INTO " + counter + " (n) VALUES (0)");
     if (program_name.empty()) return;
     const auto grants = grants_sql(own.server().engine, own.settings().names, program_name);
-    own.inner()->use_unchecked([&](connection& on, store&) {
+    own.inner()->use_unchecked([&](connection& on, store_set&) {
         on.execute_script(grants);
         on.execute("GRANT SELECT, UPDATE ON " + counter + " TO " + program_name);
     });
@@ -217,7 +217,7 @@ forbidden_place::outcome try_there(
 }
 
 void run_alone(const database& db, std::initializer_list<std::string> statements) {
-    db.inner()->use_unchecked([&](connection& on, store&) {
+    db.inner()->use_unchecked([&](connection& on, store_set&) {
         for (const std::string& each : statements) on.execute(each);
     });
 }

@@ -14,7 +14,7 @@
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
 #include "locks/hold_store.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 
@@ -58,8 +58,8 @@ protected:
         database made = current().open(patient);
         if (!has_hints()) {
             made.inner()->waits().suppress_hints();
-            made.inner()->use({}, [](connection&, store& stores) {
-                stores.holds->suppress_small_statements();
+            made.inner()->use({}, [](connection&, store_set& stores) {
+                stores.get<hold_store>().suppress_small_statements();
             });
         }
         if (!has_direct_bells()) made.inner()->waits().suppress_direct_bells();

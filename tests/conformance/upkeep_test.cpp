@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "admin/schema_store.hpp"
 #include "conformance/suite.hpp"
+#include "database/schema_store.hpp"
 #include "leasehold/fence_file.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
@@ -12,6 +12,7 @@
 #include "leasehold/semaphore.hpp"
 #include "locks/waiter_store.hpp"
 #include "session/reaper.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/granted.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
@@ -50,10 +51,10 @@ TEST_F(upkeep_suite, the_reaper_frees_what_the_dead_held_and_removes_their_rows_
 TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
     session dead{first_, calm("dead")}, alive{second_, calm("alive")};
     const key name = fresh("k");
-    second_.inner()->use([&](connection& on, store& stores) {
+    second_.inner()->use([&](connection& on, store_set& stores) {
         acquire_request wanted{name, owner_id::random(), dead.id(), "", std::nullopt};
         wanted.lock_delay = 20h;
-        EXPECT_EQ(stores.holds->try_acquire(on, wanted).status, acquire_status::granted);
+        EXPECT_EQ(stores.get<hold_store>().try_acquire(on, wanted).status, acquire_status::granted);
         // Little more than its ttl: SQLite's clock began when the machine did, perhaps just now.
         current().age_session(dead.id(), 1h + 1min);
         for (const auto task :
@@ -169,8 +170,10 @@ TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean
     auto b = mutex{dead, behind}.try_acquire();
     for (const key& each : {locked, behind}) {
         const acquire_request wanted{each, owner_id::random(), heir.id(), "heir", {}};
-        second_.inner()->use([&](connection& on, store& stores) {
-            EXPECT_EQ(stores.waiters->enqueue(on, wanted).status, enqueue_status::waiting);
+        second_.inner()->use([&](connection& on, store_set& stores) {
+            EXPECT_EQ(
+                stores.get<waiter_store>().enqueue(on, wanted).status, enqueue_status::waiting
+            );
         });
     }
     transaction tx = first_.begin();
@@ -244,17 +247,17 @@ TEST_F(upkeep_suite, rows_of_dead_waiters_are_removed_and_those_of_the_living_ar
     session one{first_, calm("one")}, dead{second_, calm("dead")}, other{second_, calm("other")};
     auto held = mutex{one, fresh("k")}.try_acquire();
     std::vector<waiter_id> queue;
-    second_.inner()->use([&](connection& on, store& stores) {
+    second_.inner()->use([&](connection& on, store_set& stores) {
         for (const session* each : {&dead, &other}) {
             const acquire_request wanted{held->key(), owner_id::random(), each->id(), "n", {}};
-            const auto queued = stores.waiters->enqueue(on, wanted);
+            const auto queued = stores.get<waiter_store>().enqueue(on, wanted);
             queue.push_back({wanted.key, wanted.owner, queued.ticket});
         }
     });
     expire(dead);
     reap(first_, {.session_retention = 24h});  // the session itself stays
-    const auto seen = second_.inner()->use([&](connection& on, store& stores) {
-        return stores.waiters->look(on, queue);
+    const auto seen = second_.inner()->use([&](connection& on, store_set& stores) {
+        return stores.get<waiter_store>().look(on, queue);
     });
     EXPECT_EQ(seen.at(0).status, look_status::gone);
     EXPECT_EQ(seen.at(1).status, look_status::waiting);
@@ -274,7 +277,7 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
     auto lost = mutex{dead, last}.try_acquire();
     auto place = semaphore{dead, stem + "/s", live + 1}.try_acquire();
     expire(dead);
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         for (const auto task : {upkeep_task::dead_locks, upkeep_task::dead_holders}) {
             upkeep_progress at = seize_turn(on, stores, task);
             std::size_t found = 0;
@@ -283,11 +286,11 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
             int steps = 0;
             for (int ends = at.place.empty() ? 1 : 2; ends > 0; ++steps) {
                 ASSERT_LT(steps, steps_max);
-                const auto seen = stores.schema->look(on, task, at.place, rows, 0us);
+                const auto seen = stores.get<upkeep_store>().look(on, task, at.place, rows, 0us);
                 ASSERT_LE(seen.found.size(), static_cast<std::size_t>(rows));
                 ASSERT_TRUE(seen.place.empty() || seen.place != at.place);
                 found += seen.found.size();
-                ASSERT_TRUE(stores.schema->advance(on, at, seen, true));
+                ASSERT_TRUE(stores.get<upkeep_store>().advance(on, at, seen, true));
                 at.place = progress_of(on, stores, task).place;
                 ASSERT_EQ(at.place, seen.place) << "the database remembers it";
                 if (at.place.empty()) --ends;
@@ -303,11 +306,12 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
 TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_another) {
     const auto task = upkeep_task::idle_locks;
     const auto use = [](const database& db, auto&& run) { return db.inner()->use(run); };
-    const auto progress = [&](connection& on, store& in) { return progress_of(on, in, task); };
+    const auto progress = [&](connection& on, store_set& in) { return progress_of(on, in, task); };
     const auto seen = use(first_, progress);
     const auto take = [&](std::chrono::microseconds every) {
-        return
-            [&, every](connection& on, store& in) { return in.schema->take_turn(on, seen, every); };
+        return [&, every](connection& on, store_set& in) {
+            return in.get<upkeep_store>().take_turn(on, seen, every);
+        };
     };
     EXPECT_TRUE(use(first_, take(0us)));
     EXPECT_FALSE(use(second_, take(0us))) << "both saw the same";
@@ -315,54 +319,37 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
     EXPECT_EQ(taken.turn, seen.turn + 1);
     EXPECT_EQ(taken.unfinished, seen.unfinished + 1);
     EXPECT_LT(taken.since_turn, 1h);
-    const auto later = [&](connection& on, store& in) {
-        return in.schema->take_turn(on, taken, 1h);
+    const auto later = [&](connection& on, store_set& in) {
+        return in.get<upkeep_store>().take_turn(on, taken, 1h);
     };
     EXPECT_FALSE(use(second_, later)) << "not due";
     // The first one is never heard of again: the next one that finds it due goes on.
-    const auto other = use(second_, [&](connection& on, store& in) {
-        EXPECT_TRUE(in.schema->take_turn(on, taken, 0us));
+    const auto other = use(second_, [&](connection& on, store_set& in) {
+        EXPECT_TRUE(in.get<upkeep_store>().take_turn(on, taken, 0us));
         return progress_of(on, in, task);
     });
     EXPECT_EQ(other.unfinished, taken.unfinished + 1) << "and makes smaller steps";
     // Or the first one comes back, and its old look does not count.
-    use(first_, [&](connection& on, store& in) {
-        EXPECT_FALSE(in.schema->advance(on, taken, {{}, "somewhere", {}}, false));
+    use(first_, [&](connection& on, store_set& in) {
+        EXPECT_FALSE(in.get<upkeep_store>().advance(on, taken, {{}, "somewhere", {}}, false));
     });
-    use(second_, [&](connection& on, store& in) {
+    use(second_, [&](connection& on, store_set& in) {
         EXPECT_EQ(progress_of(on, in, task).place, other.place);
-        EXPECT_TRUE(in.schema->advance(on, other, {{}, "here", {}}, false));
+        EXPECT_TRUE(in.get<upkeep_store>().advance(on, other, {{}, "here", {}}, false));
         const auto advanced = progress_of(on, in, task);
         EXPECT_EQ(advanced.place, "here");
         EXPECT_EQ(advanced.unfinished, other.unfinished - 1);
         EXPECT_EQ(advanced.passes, other.passes);
-        EXPECT_TRUE(in.schema->advance(on, advanced, {}, false));
+        EXPECT_TRUE(in.get<upkeep_store>().advance(on, advanced, {}, false));
         EXPECT_EQ(progress_of(on, in, task).passes, other.passes + 1);
     });
 }
 
 // Its looks at one task take longer than they may.
-class slow_upkeep final : public schema_store {
+class slow_upkeep final : public upkeep_store {
 public:
-    slow_upkeep(schema_store& with, upkeep_task at) : with_(with), at_(at) {}
+    slow_upkeep(upkeep_store& with, upkeep_task at) : with_(with), at_(at) {}
 
-    std::span<const migration> known() const override { return with_.known(); }
-    bool migrates_in_transactions() const override { return with_.migrates_in_transactions(); }
-    void lock(connection& on, std::chrono::milliseconds patience) override {
-        with_.lock(on, patience);
-    }
-    void unlock(connection& on, bool commit) override { with_.unlock(on, commit); }
-    std::optional<std::vector<migration_record>> recorded(connection& on) override {
-        return with_.recorded(on);
-    }
-    void apply(connection& on, std::string_view statements) override {
-        with_.apply(on, statements);
-    }
-    void record(connection& on, const migration_record& what) override { with_.record(on, what); }
-    void forget(connection& on, int version) override { with_.forget(on, version); }
-    void drop_records(connection& on) override { with_.drop_records(on); }
-    std::string script(int from, int to) const override { return with_.script(from, to); }
-    std::string grants(std::string_view user) const override { return with_.grants(user); }
     std::vector<upkeep_progress> progress(connection& on) override { return with_.progress(on); }
     bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override {
@@ -390,17 +377,20 @@ public:
     ) override {
         return with_.clear(on, task, places, retention);
     }
+    std::int64_t prune_history(connection& on, int rows_max) override {
+        return with_.prune_history(on, rows_max);
+    }
 
 private:
-    schema_store& with_;
+    upkeep_store& with_;
     const upkeep_task at_;
 };
 
 TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn) {
     constexpr auto slow = upkeep_task::dead_locks;
     const database own = open();
-    own.inner()->use([&](connection& on, store& stores) {
-        for (const upkeep_progress& each : stores.schema->progress(on)) {
+    own.inner()->use([&](connection& on, store_set& stores) {
+        for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
             if (each.place.empty()) continue;
             while (!progress_of(on, stores, each.task).place.empty()) {
                 sweep(on, stores, each.task, 24h, 10'000);
@@ -408,12 +398,13 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
         }
         const auto passes = [&] {
             std::map<upkeep_task, std::int64_t> all;
-            for (const auto& each : stores.schema->progress(on)) all[each.task] = each.passes;
+            for (const auto& each : stores.get<upkeep_store>().progress(on))
+                all[each.task] = each.passes;
             return all;
         };
         auto before = passes();
-        auto inner = std::move(stores.schema);
-        stores.schema = std::make_unique<slow_upkeep>(*inner, slow);
+        const auto made = std::make_shared<slow_upkeep>(stores.get<upkeep_store>(), slow);
+        auto inner = stores.put<upkeep_store>(made);
         std::vector<std::string> said;
         for (int turns = 0; turns < 6; ++turns) {
             const auto failure =
@@ -426,7 +417,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
             EXPECT_GE(passes()[task], count + 4) << name_of(task);
         }
         EXPECT_NE(said.front(), said.back()) << "its steps become smaller";
-        stores.schema = std::move(inner);
+        stores.put<upkeep_store>(std::move(inner));
     });
     reap(own);  // the clean-up has a free way again
 }

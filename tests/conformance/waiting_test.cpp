@@ -119,8 +119,8 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     session one{first_, calm("one")};
     const key name = fresh("k");
     const auto change_to = [&](lock_kind to) {
-        return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.holds->change_kind(on, name, to);
+        return first_.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<hold_store>().change_kind(on, name, to);
         });
     };
     EXPECT_TRUE(change_to(lock_kind::semaphore)) << "it is not there yet";
@@ -132,11 +132,11 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     }
     EXPECT_TRUE(change_to(lock_kind::semaphore));
     const acquire_request wanted{name, owner_id::random(), one.id(), "n", std::nullopt};
-    first_.inner()->use([&](connection& on, store& stores) {
-        const auto tried = stores.holds->try_acquire(on, wanted);
+    first_.inner()->use([&](connection& on, store_set& stores) {
+        const auto tried = stores.get<hold_store>().try_acquire(on, wanted);
         EXPECT_EQ(tried.status, acquire_status::wrong_kind);
         EXPECT_EQ(tried.kind, lock_kind::semaphore);
-        const auto queued = stores.waiters->enqueue(on, wanted);
+        const auto queued = stores.get<waiter_store>().enqueue(on, wanted);
         EXPECT_EQ(queued.status, enqueue_status::wrong_kind);
         EXPECT_EQ(queued.kind, lock_kind::semaphore);
     });
@@ -168,9 +168,11 @@ TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_ha
     std::atomic<bool> has_answer = false;
     std::optional<error> failure;
     thread asking;
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         const auto queue = [&] {
-            EXPECT_EQ(stores.waiters->enqueue(on, wanted).status, enqueue_status::waiting);
+            EXPECT_EQ(
+                stores.get<waiter_store>().enqueue(on, wanted).status, enqueue_status::waiting
+            );
         };
         on.begin();
         if (const auto refused = thrown_by(queue)) {
@@ -200,12 +202,12 @@ TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_cha
     auto lost = semaphore{dead, name, 2}.try_acquire();
     auto kept = semaphore{one, name, 2}.try_acquire();
     expire(dead);
-    first_.inner()->use([&](connection& on, store& stores) {
+    first_.inner()->use([&](connection& on, store_set& stores) {
         const auto unserved = unserved_keys(on, stores);
         EXPECT_EQ(std::find(unserved.begin(), unserved.end(), name), unserved.end());
-        EXPECT_EQ(stores.waiters->serve(on, name).status, hand_over_status::refused);
+        EXPECT_EQ(stores.get<waiter_store>().serve(on, name).status, hand_over_status::refused);
         const acquire_request queued{name, owner_id::random(), one.id(), "n", std::nullopt};
-        const auto seen = stores.waiters->look(on, {{name, queued.owner, 1}});
+        const auto seen = stores.get<waiter_store>().look(on, {{name, queued.owner, 1}});
         EXPECT_EQ(seen.at(0).status, look_status::gone);
         EXPECT_FALSE(seen.at(0).looks_takeable);
     });
@@ -213,8 +215,9 @@ TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_cha
     EXPECT_TRUE(kept->verify());
     EXPECT_EQ(describe(first_, name)->token, kept->token());
     kept->release();
-    first_.inner()->use([&](connection& on, store& stores) {
-        EXPECT_EQ(stores.waiters->serve(on, name).status, hand_over_status::refused) << "free, too";
+    first_.inner()->use([&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<waiter_store>().serve(on, name).status, hand_over_status::refused)
+            << "free, too";
     });
     auto again = semaphore{one, name, 2}.try_acquire(2);
     ASSERT_TRUE(again);
@@ -301,17 +304,20 @@ TEST_F(waiting_suite, a_key_that_was_handed_over_to_who_looks_is_no_circle) {
     auto held = mutex{one, name}.try_acquire();
     ASSERT_TRUE(held);
     const acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
-    const auto circle = [&](connection& on, store& stores, std::int64_t ticket) {
-        return stores.waiters->closes_a_circle(on, {name, wanted.owner, ticket}, two.id());
+    const auto circle = [&](connection& on, store_set& stores, std::int64_t ticket) {
+        return stores.get<waiter_store>().closes_a_circle(
+            on, {name, wanted.owner, ticket}, two.id()
+        );
     };
-    second_.inner()->use([&](connection& on, store& stores) {
-        const auto queued = stores.waiters->enqueue(on, wanted);
+    second_.inner()->use([&](connection& on, store_set& stores) {
+        const auto queued = stores.get<waiter_store>().enqueue(on, wanted);
         ASSERT_EQ(queued.status, enqueue_status::waiting);
         EXPECT_FALSE(circle(on, stores, queued.ticket));
         EXPECT_EQ(held->release(), release_outcome::released);
-        EXPECT_TRUE(stores.holds->find_grant(on, name, wanted.owner)) << "it is the next holder";
+        EXPECT_TRUE(stores.get<hold_store>().find_grant(on, name, wanted.owner))
+            << "it is the next holder";
         EXPECT_FALSE(circle(on, stores, queued.ticket));
-        stores.holds->release_owner(on, name, wanted.owner);
+        stores.get<hold_store>().release_owner(on, name, wanted.owner);
     });
 }
 

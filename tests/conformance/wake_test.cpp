@@ -36,7 +36,7 @@ protected:
         });
         runs_ = thread{[this] { works_.run(stop_.get_token()); }};
         // Enqueuers do not know a new worker yet.
-        wait_until_quiet(job_bells::known_for);
+        wait_until_quiet(job_notifier::known_for);
     }
     void TearDown() override {
         may_end_ = true;
@@ -69,8 +69,8 @@ protected:
         EXPECT_LT(p99, p99_max_ms) << what;
     }
     bool nothing_runs() const {
-        return with_stores(first_, [&](connection& on, store& stores) {
-            return stores.jobs->find_claims(on, queue_, mine_.id()).empty();
+        return with_stores(first_, [&](connection& on, store_set& stores) {
+            return stores.get<job_store>().find_claims(on, queue_, mine_.id()).empty();
         });
     }
     // Begins a job that runs until it may end, and behind it the job that is to be started.

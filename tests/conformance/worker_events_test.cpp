@@ -160,8 +160,8 @@ TEST_F(worker_events_suite, the_end_of_a_job_that_somebody_else_has_is_told_as_l
 TEST_F(worker_events_suite, rescued_jobs_are_told_by_what_becomes_of_them) {
     queue_.enqueue_many({{.retry = {.attempts_max = 1}}, {.rescues_max = 1}});
     const auto dead = std::make_unique<session>(first_, calm("dead"));
-    first_.inner()->use([&](connection& on, store& stores) {
-        stores.jobs->claim(on, {name_, {}, 2, dead->id(), "dead"});
+    first_.inner()->use([&](connection& on, store_set& stores) {
+        stores.get<job_store>().claim(on, {name_, {}, 2, dead->id(), "dead"});
     });
     expire(*dead);
     auto by = settings(1);

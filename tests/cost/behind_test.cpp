@@ -20,8 +20,8 @@ protected:
     // Fills the queue `name` with copies of the last of `first` until it has so many.
     void fill_queue(const std::string& name, const std::vector<new_job>& first, std::int64_t count)
         const {
-        run([&](connection& on, store& stores) {
-            const job_id last = stores.jobs->enqueue(on, name, first).back().id;
+        run([&](connection& on, store_set& stores) {
+            const job_id last = stores.get<job_store>().enqueue(on, name, first).back().id;
             const std::string columns =
                 "queue, kind, state, priority, enqueued_at, due_at, ordering_key, payload";
             for (auto there = std::ssize(first); there < count;) {
@@ -37,7 +37,7 @@ protected:
     }
     // All jobs of the queue wait for this one.
     void make_need(const std::string& name, job_id needed) const {
-        run([&](connection& on, store&) {
+        run([&](connection& on, store_set&) {
             on.execute(
                 "INSERT INTO leasehold_job_need (job_id, needs_id) SELECT id, " +
                 std::to_string(needed) + " FROM leasehold_job WHERE queue = '" + name + "'"
@@ -45,29 +45,33 @@ protected:
         });
     }
     void expect_over_is_flat(job_id needed, job_id ended, std::int64_t count) const {
-        expect_reads("over, of one that has not ended", {8, 12, 400}, [&](auto& on, auto& stores) {
-            EXPECT_TRUE(stores.job_needs->over(on, {needed}).empty());
-        });
+        expect_reads(
+            "over, of one that has not ended",
+            {8, 12, 400},
+            [&](connection& on, store_set& stores) {
+                EXPECT_TRUE(stores.get<job_need_store>().over(on, {needed}).empty());
+            }
+        );
         constexpr auto most = static_cast<std::int64_t>(job_need_store::rows_max);
         const auto over = std::min(count, most);
         expect_reads(
             "over, of one that has ended",
             {4 * over, 6 * over, 150 * over},
-            [&](auto& on, auto& stores) {
-                EXPECT_GE(std::ssize(stores.job_needs->over(on, {needed, ended})), over);
+            [&](connection& on, store_set& stores) {
+                EXPECT_GE(std::ssize(stores.get<job_need_store>().over(on, {needed, ended})), over);
             }
         );
     }
     // The jobs of all tests go, so that none is measured beside those of another.
     void TearDown() override {
-        run([](connection& on, store&) {
+        run([](connection& on, store_set&) {
             on.execute("DELETE FROM leasehold_job WHERE queue LIKE 'behind%'");
             on.execute("DELETE FROM leasehold_job_need");
         });
         gather_statistics();
     }
     void gather_statistics() const {
-        run([&](connection& on, store&) {
+        run([&](connection& on, store_set&) {
             switch (beside().server().engine) {
                 case engine::postgres:
                     on.execute("VACUUM ANALYZE leasehold_job, leasehold_job_need");
@@ -92,27 +96,29 @@ protected:
     }
     std::vector<claimed_job> claimed(const claim_request& wanted) const {
         std::vector<claimed_job> got;
-        run([&](connection& on, store& stores) { got = stores.jobs->claim(on, wanted).jobs; });
+        run([&](connection& on, store_set& stores) {
+            got = stores.get<job_store>().claim(on, wanted).jobs;
+        });
         return got;
     }
 
     // All that is done to jobs of the key, which go on one by one.
     void expect_key_is_flat(const std::string& queue, const std::string& name) const {
-        const auto claim_next = [&](connection& on, store& stores) {
-            const auto got = stores.jobs->claim(on, wants(queue, 10)).jobs;
+        const auto claim_next = [&](connection& on, store_set& stores) {
+            const auto got = stores.get<job_store>().claim(on, wants(queue, 10)).jobs;
             EXPECT_EQ(got.size(), 1U);
             return got;
         };
         const auto insert = [&](const std::string& of) {
-            return [=](connection& on, store& stores) {
-                stores.jobs->enqueue(on, queue, {of_key(of)});
+            return [=](connection& on, store_set& stores) {
+                stores.get<job_store>().enqueue(on, queue, {of_key(of)});
             };
         };
         expect_reads("insert of the key", {10, 20, 1'000}, insert(name));
         expect_reads("insert of another key", {10, 20, 1'000}, insert(name + " other"));
         if (beside().server().engine == engine::postgres) {
             const auto by_function = [&](const std::string& of) {
-                return [=](connection& on, store&) {
+                return [=](connection& on, store_set&) {
                     on.execute("SELECT leasehold_enqueue($1, ordering_key => $2)", {queue, of});
                 };
             };
@@ -120,53 +126,57 @@ protected:
             expect_reads("insert by the function", {10, 0, 0}, by_function("of the function"));
         }
         // The other ones go first, or they are in the way of what follows.
-        run([&](connection& on, store& stores) {
-            const auto all = stores.jobs->claim(on, wants(queue, 10)).jobs;
+        run([&](connection& on, store_set& stores) {
+            const auto all = stores.get<job_store>().claim(on, wants(queue, 10)).jobs;
             ASSERT_GE(all.size(), 2U);
             end(on, stores, all, job_step::complete);
         });
         for (const job_step step : {job_step::complete, job_step::snooze, job_step::discard}) {
             std::vector<claimed_job> got;
-            expect_reads("claim", {40, 80, 4'000}, [&](connection& on, store& stores) {
+            expect_reads("claim", {40, 80, 4'000}, [&](connection& on, store_set& stores) {
                 got = claim_next(on, stores);
             });
             const auto which = std::to_string(static_cast<int>(step));
-            expect_reads("end " + which, {30, 60, 3'000}, [&](connection& on, store& stores) {
+            expect_reads("end " + which, {30, 60, 3'000}, [&](connection& on, store_set& stores) {
                 end(on, stores, got, step);
             });
         }
-        expect_reads("promote", {40, 80, 3'000}, [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.job_queues->promote(on, queue, 100), 0);
+        expect_reads("promote", {40, 80, 3'000}, [&](connection& on, store_set& stores) {
+            EXPECT_EQ(stores.get<job_queue_store>().promote(on, queue, 100), 0);
         });
         const job_id next = run_and_release(queue);
-        expect_reads("cancel", {30, 60, 3'000}, [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.job_queues->cancel(on, next, 24h), cancel_outcome::cancelled);
+        expect_reads("cancel", {30, 60, 3'000}, [&](connection& on, store_set& stores) {
+            EXPECT_EQ(
+                stores.get<job_queue_store>().cancel(on, next, 24h), cancel_outcome::cancelled
+            );
         });
         // MySQL and MariaDB count what opening a table reads of it, which the first look does.
-        run([&](connection& on, store& stores) { stores.job_queues->look(on, {queue}); });
-        expect_reads("look", {16, 20, 700}, [&](connection& on, store& stores) {
-            EXPECT_TRUE(stores.job_queues->look(on, {queue}).at(0).has_available);
+        run([&](connection& on, store_set& stores) {
+            stores.get<job_queue_store>().look(on, {queue});
+        });
+        expect_reads("look", {16, 20, 700}, [&](connection& on, store_set& stores) {
+            EXPECT_TRUE(stores.get<job_queue_store>().look(on, {queue}).at(0).has_available);
         });
         blocked_place place;
-        expect_reads("unblock", {100, 100, 5'000}, [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.job_queues->unblock(on, queue, 50, place), 0);
+        expect_reads("unblock", {100, 100, 5'000}, [&](connection& on, store_set& stores) {
+            EXPECT_EQ(stores.get<job_queue_store>().unblock(on, queue, 50, place), 0);
             EXPECT_TRUE(place.is_beginning());
         });
     }
 
     static void end(
-        connection& on, store& stores, const std::vector<claimed_job>& jobs, job_step step
+        connection& on, store_set& stores, const std::vector<claimed_job>& jobs, job_step step
     ) {
         std::vector<job_end> ends;
         for (const claimed_job& each : jobs) ends.push_back(end_after(each, step, 24h, {}));
-        const auto done = stores.jobs->finish(on, numbered(1), ends, {});
+        const auto done = stores.get<job_store>().finish(on, numbered(1), ends, {});
         EXPECT_EQ(std::count(done.begin(), done.end(), std::nullopt), 0);
     }
     // The first of the queue, available again.
     job_id run_and_release(const std::string& queue) const {
         const auto got = claimed(wants(queue, 1));
         EXPECT_EQ(got.size(), 1U);
-        run([&](connection& on, store& stores) { end(on, stores, got, job_step::release); });
+        run([&](connection& on, store_set& stores) { end(on, stores, got, job_step::release); });
         return got.empty() ? 0 : got.front().id;
     }
 
@@ -199,14 +209,24 @@ TEST_P(behind_cost, a_queue_that_is_paused) {
     for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
         const std::string queue = "behind paused " + std::to_string(count);
         fill_queue(queue, {new_job{}}, count);
-        run([&](connection& on, store& stores) { stores.job_queues->set_paused(on, queue, true); });
+        run([&](connection& on, store_set& stores) {
+            stores.get<job_queue_store>().set_paused(on, queue, true);
+        });
         gather_statistics();
-        expect_reads("claim where it is paused", {10, 20, 800}, [&](auto& on, auto& stores) {
-            EXPECT_TRUE(stores.jobs->claim(on, wants(queue, 10)).jobs.empty());
-        });
-        expect_reads("look where it is paused", {10, 12, 500}, [&](auto& on, auto& stores) {
-            EXPECT_TRUE(stores.job_queues->look(on, {queue}).at(0).is_paused);
-        });
+        expect_reads(
+            "claim where it is paused",
+            {10, 20, 800},
+            [&](connection& on, store_set& stores) {
+                EXPECT_TRUE(stores.get<job_store>().claim(on, wants(queue, 10)).jobs.empty());
+            }
+        );
+        expect_reads(
+            "look where it is paused",
+            {10, 12, 500},
+            [&](connection& on, store_set& stores) {
+                EXPECT_TRUE(stores.get<job_queue_store>().look(on, {queue}).at(0).is_paused);
+            }
+        );
     }
 }
 
@@ -220,9 +240,13 @@ TEST_P(behind_cost, priorities) {
         fill_queue(queue, {other, other}, count / 2);
         gather_statistics();
         claimed(wants(queue, 1));
-        expect_reads("claim of 10 urgent ones", {40, 120, 3'000}, [&](auto& on, auto& stores) {
-            EXPECT_EQ(stores.jobs->claim(on, wants(queue, 10)).jobs.size(), 10U);
-        });
+        expect_reads(
+            "claim of 10 urgent ones",
+            {40, 120, 3'000},
+            [&](connection& on, store_set& stores) {
+                EXPECT_EQ(stores.get<job_store>().claim(on, wants(queue, 10)).jobs.size(), 10U);
+            }
+        );
     }
 }
 
@@ -247,18 +271,22 @@ TEST_P(behind_cost, a_kind_that_nobody_handles) {
                         const std::string name = "claim of " + std::to_string(kinds.size()) +
                                                  " kinds, " + what + " " + ordering_key;
                         std::vector<claimed_job> got;
-                        expect_reads(name, {60, 120, 3'000}, [&](auto& on, auto& stores) {
-                            got = stores.jobs->claim(on, wanted).jobs;
-                            EXPECT_EQ(got.size(), jobs) << name;
-                        });
-                        run([&](connection& on, store& stores) {
+                        expect_reads(
+                            name,
+                            {60, 120, 3'000},
+                            [&](connection& on, store_set& stores) {
+                                got = stores.get<job_store>().claim(on, wanted).jobs;
+                                EXPECT_EQ(got.size(), jobs) << name;
+                            }
+                        );
+                        run([&](connection& on, store_set& stores) {
                             end(on, stores, got, job_step::complete);
                         });
                     };
                     claims("nothing", 0);
                     mine.ordering_key = ordering_key;
-                    run([&](connection& on, store& stores) {
-                        stores.jobs->enqueue(on, queue, {mine, mine, mine});
+                    run([&](connection& on, store_set& stores) {
+                        stores.get<job_store>().enqueue(on, queue, {mine, mine, mine});
                     });
                     claims("some", ordering_key.empty() ? 3 : 1);
                     if (!ordering_key.empty()) {
@@ -267,8 +295,10 @@ TEST_P(behind_cost, a_kind_that_nobody_handles) {
                     }
                 }
             }
-            expect_reads("count of a kind", {10, 20, 500}, [&](auto& on, auto& stores) {
-                EXPECT_TRUE(stores.job_queues->count_available(on, queue, "mine", 1).empty());
+            expect_reads("count of a kind", {10, 20, 500}, [&](connection& on, store_set& stores) {
+                EXPECT_TRUE(
+                    stores.get<job_queue_store>().count_available(on, queue, "mine", 1).empty()
+                );
             });
         }
     }
@@ -282,21 +312,25 @@ TEST_P(behind_cost, jobs_that_need_another) {
         waits.run_at = job_need_store::never;
         fill_queue(queue, {waits}, count);
         gather_statistics();
-        expect_reads("look where they wait", {12, 18, 600}, [&](auto& on, auto& stores) {
-            EXPECT_TRUE(stores.job_queues->look(on, {queue}).at(0).some_wait);
-            EXPECT_FALSE(stores.job_queues->look(on, {queue + " not"}).at(0).some_wait);
+        expect_reads("look where they wait", {12, 18, 600}, [&](connection& on, store_set& stores) {
+            EXPECT_TRUE(stores.get<job_queue_store>().look(on, {queue}).at(0).some_wait);
+            EXPECT_FALSE(stores.get<job_queue_store>().look(on, {queue + " not"}).at(0).some_wait);
         });
         job_id last = 0;
-        run([&](connection& on, store& stores) {
-            last = stores.jobs->enqueue(on, queue, {waits}).at(0).id;
+        run([&](connection& on, store_set& stores) {
+            last = stores.get<job_store>().enqueue(on, queue, {waits}).at(0).id;
         });
-        expect_reads("free one of them", {10, 20, 800}, [&](auto& on, auto& stores) {
-            EXPECT_EQ(stores.job_needs->free(on, {last}), 1);
+        expect_reads("free one of them", {10, 20, 800}, [&](connection& on, store_set& stores) {
+            EXPECT_EQ(stores.get<job_need_store>().free(on, {last}), 1);
         });
         job_id place = last - 50;
-        expect_reads("who was left waiting", {300, 400, 20'000}, [&](auto& on, auto& stores) {
-            stores.job_needs->left_waiting(on, queue, place);
-        });
+        expect_reads(
+            "who was left waiting",
+            {300, 400, 20'000},
+            [&](connection& on, store_set& stores) {
+                stores.get<job_need_store>().left_waiting(on, queue, place);
+            }
+        );
         // Asked by each enqueue of one more that needs it, and where one that it needs has ended.
         const job_id needed = last, ended = 2'000'000'000 + count;
         make_need(queue, needed);
@@ -305,7 +339,7 @@ TEST_P(behind_cost, jobs_that_need_another) {
             if (are_statistics_new) gather_statistics();
             expect_over_is_flat(needed, ended, count);
         }
-        run([](connection& on, store&) { on.execute("DELETE FROM leasehold_job_need"); });
+        run([](connection& on, store_set&) { on.execute("DELETE FROM leasehold_job_need"); });
         gather_statistics();
     }
 }

@@ -17,7 +17,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"
 #include "leasehold/session.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 
 namespace leasehold::testing {
 
@@ -77,7 +77,7 @@ public:
     void plan(const std::string& which) const;
 
     // Runs a call on the one connection there is. Its changes stay.
-    using call = std::function<void(connection&, store&)>;
+    using call = std::function<void(connection&, store_set&)>;
     void run(const call& what) const;
     std::int64_t reads_of(const call& what) const;
     // The same tables, by a connection more.

@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "admin/schema_store.hpp"
 #include "cost/filled.hpp"
+#include "database/schema_store.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "session/session_store.hpp"
+#include "session/upkeep_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -26,7 +27,7 @@ public:
     explicit growth(const filled& of) : of_(of) {}
 
     void measure(int rounds) {
-        of_.run([&](connection& on, store& stores) {
+        of_.run([&](connection& on, store_set& stores) {
             for (int each = 0; each < rounds; ++each) round(on, stores);
         });
     }
@@ -41,7 +42,7 @@ public:
         transaction reading = other.begin();
         if (is_postgres) reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
         reading.execute("SELECT COUNT(*) FROM leasehold_lock");
-        of_.run([&](connection& on, store& stores) {
+        of_.run([&](connection& on, store_set& stores) {
             int made = 0;
             for (const int versions : {0, 1'000, 3'000, 10'000, 30'000}) {
                 for (; made < versions; made += 2) {
@@ -96,56 +97,57 @@ private:
         return {name, identity::random(), numbered(1), "growth", std::nullopt};
     }
 
-    void round(connection& on, store& stores) {
+    void round(connection& on, store_set& stores) {
         time("round trip", [&] { on.execute("SELECT 1"); });
         const acquire_request wanted = request(lock_key(any_lock(false)));
         acquire_result got;
-        time("acquire", [&] { got = stores.holds->try_acquire(on, wanted); });
+        time("acquire", [&] { got = stores.get<hold_store>().try_acquire(on, wanted); });
         if (got.status == acquire_status::granted) {
             const hold held{wanted.key, wanted.owner, got.token};
-            time("release", [&] { stores.holds->release(on, held); });
+            time("release", [&] { stores.get<hold_store>().release(on, held); });
         }
         const acquire_request refused = request(lock_key(any_lock(true)));
-        time("refused", [&] { stores.holds->try_acquire(on, refused); });
+        time("refused", [&] { stores.get<hold_store>().try_acquire(on, refused); });
         const auto sessions = static_cast<std::size_t>(of_.size().sessions);
         const auto whose = static_cast<std::int64_t>(random_() % sessions);
         heartbeat(on, stores, whose + 1, "heartbeat");
         hand_over(on, stores);
         time("reap, a look at 1,000", [&] {
             const auto long_ago = std::chrono::hours{1000};
-            const auto seen =
-                stores.schema->look(on, upkeep_task::dead_locks, place_, 1000, long_ago);
+            const auto seen = stores.get<upkeep_store>().look(
+                on, upkeep_task::dead_locks, place_, 1000, long_ago
+            );
             place_ = seen.place;
         });
     }
 
-    void heartbeat(connection& on, store& stores, std::int64_t whose, const std::string& name) {
+    void heartbeat(connection& on, store_set& stores, std::int64_t whose, const std::string& name) {
         time(name, [&] {
-            stores.sessions->heartbeat(on, numbered(whose), std::chrono::hours{24}, {});
+            stores.get<session_store>().heartbeat(on, numbered(whose), std::chrono::hours{24}, {});
         });
     }
 
     // One key, again and again.
-    void pair(connection& on, store& stores, const std::string& name) {
+    void pair(connection& on, store_set& stores, const std::string& name) {
         const acquire_request wanted = request(lock_key(2));
         time(name, [&] {
-            const auto got = stores.holds->try_acquire(on, wanted);
-            stores.holds->release(on, {wanted.key, wanted.owner, got.token});
+            const auto got = stores.get<hold_store>().try_acquire(on, wanted);
+            stores.get<hold_store>().release(on, {wanted.key, wanted.owner, got.token});
         });
     }
 
     // The first waiter of the long queue gets the key, and the one that had it queues again.
-    void hand_over(connection& on, store& stores) {
+    void hand_over(connection& on, store_set& stores) {
         const key queued{"queued"};
-        const auto holder = stores.holds->describe(on, queued, false);
+        const auto holder = stores.get<hold_store>().describe(on, queued, false);
         const hold held{queued, holder.value().info.owner.value(), holder->info.token};
         hand_over_result next;
-        time("hand over", [&] { next = stores.waiters->hand_over(on, held); });
+        time("hand over", [&] { next = stores.get<waiter_store>().hand_over(on, held); });
         const acquire_request again = request(queued);
         enqueue_result place;
-        time("queue", [&] { place = stores.waiters->enqueue(on, again); });
+        time("queue", [&] { place = stores.get<waiter_store>().enqueue(on, again); });
         const waiter_id who{queued, again.owner, place.ticket};
-        time("look", [&] { stores.waiters->look(on, {who}); });
+        time("look", [&] { stores.get<waiter_store>().look(on, {who}); });
     }
 
     const filled& of_;

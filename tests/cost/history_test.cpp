@@ -4,6 +4,7 @@
 #include "cost/suite.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/holder_store.hpp"
+#include "session/upkeep_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -11,52 +12,56 @@ namespace {
 class history_cost : public cost_suite {};
 
 TEST_P(history_cost, a_list_reads_what_it_lists) {
-    expect_reads("the latest 100", {101, 101, 6'000}, [](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->list(on, {.limit = 100}).size(), 100U);
+    expect_reads("the latest 100", {101, 101, 6'000}, [](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<history_store>().list(on, {.limit = 100}).size(), 100U);
     });
     const key busy{"busy"};
-    expect_reads("100 of a busy key", {101, 101, 6'000}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->list_of(on, busy, {.limit = 100}).size(), 100U);
+    expect_reads("100 of a busy key", {101, 101, 6'000}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<history_store>().list_of(on, busy, {.limit = 100}).size(), 100U);
     });
-    expect_reads("of a key with one", {2, 2, 150}, [](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->list_of(on, lock_key(1), {}).size(), 1U);
+    expect_reads("of a key with one", {2, 2, 150}, [](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<history_store>().list_of(on, lock_key(1), {}).size(), 1U);
     });
-    expect_reads("whether it is on", {8, 100, 400}, [](connection& on, store& stores) {
-        EXPECT_FALSE(stores.history->status(on).is_broken);
+    expect_reads("whether it is on", {8, 100, 400}, [](connection& on, store_set& stores) {
+        EXPECT_FALSE(stores.get<history_store>().status(on).is_broken);
     });
 }
 
 TEST_P(history_cost, what_is_removed_is_found_by_its_end) {
     const auto keep = [&](const char* microseconds) {
-        run([&](connection& on, store&) {
+        run([&](connection& on, store_set&) {
             on.execute(
                 std::string{"UPDATE leasehold_grant_history_rule SET keep = "} + microseconds
             );
         });
     };
     keep("3600000000");
-    expect_reads("nothing to remove", {2, 3, 150}, [](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->prune(on, 100), 0);
+    expect_reads("nothing to remove", {2, 3, 150}, [](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<upkeep_store>().prune_history(on, 100), 0);
     });
     keep("30000000");
-    expect_reads("100 to remove", {2 * 100 + 2, 102, 15'000}, [](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->prune(on, 100), 100);
-    });
+    expect_reads(
+        "100 to remove",
+        {2 * 100 + 2, 102, 15'000},
+        [](connection& on, store_set& stores) {
+            EXPECT_EQ(stores.get<upkeep_store>().prune_history(on, 100), 100);
+        }
+    );
     keep("2592000000000");
 }
 
 // As many as without, and the session and the row that is written.
 TEST_P(history_cost, an_end_that_is_written_down) {
-    run([](connection& on, store& stores) { stores.history->start(on, {}); });
+    run([](connection& on, store_set& stores) { stores.get<history_store>().start(on, {}); });
     // The first one finds what the triggers are.
     const hold first = next_hold(), held = next_hold();
-    run([&](connection& on, store& stores) { stores.holds->release(on, first); });
-    expect_reads("a release", {6, 8, 300}, [&](connection& on, store& stores) {
-        stores.holds->release(on, held);
+    run([&](connection& on, store_set& stores) { stores.get<hold_store>().release(on, first); });
+    expect_reads("a release", {6, 8, 300}, [&](connection& on, store_set& stores) {
+        stores.get<hold_store>().release(on, held);
     });
-    run([&](connection& on, store& stores) {
-        EXPECT_EQ(stores.history->list_of(on, held.key, {}).front().token, held.token);
-        stores.history->stop(on);
+    run([&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<history_store>().list_of(on, held.key, {}).front().token, held.token);
+        stores.get<history_store>().stop(on);
         // Without the triggers the tables are opened anew, which is no cost of the next caller.
         const holder_request wanted{
             .key = key{"opens the tables"},
@@ -64,8 +69,8 @@ TEST_P(history_cost, an_end_that_is_written_down) {
             .session = numbered(1),
             .node_info = "cost",
             .instead_of = {}};
-        stores.holders->try_acquire(on, wanted);
-        stores.holders->release_owner(on, wanted.key, wanted.owner);
+        stores.get<holder_store>().try_acquire(on, wanted);
+        stores.get<holder_store>().release_owner(on, wanted.key, wanted.owner);
     });
 }
 

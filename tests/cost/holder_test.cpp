@@ -49,8 +49,8 @@ TEST_P(holder_cost, trying_reads_the_holders_of_its_key) {
         expect_reads(
             "permit of " + each.name() + ", granted",
             with_each(each, {2, 3, 150}, {10, 24, 1'000}),
-            [&](connection& on, store& stores) {
-                const auto found = stores.holders->try_acquire(on, wanted);
+            [&](connection& on, store_set& stores) {
+                const auto found = stores.get<holder_store>().try_acquire(on, wanted);
                 EXPECT_EQ(found.status, holder_status::granted);
                 got.token = found.token;
             }
@@ -58,14 +58,16 @@ TEST_P(holder_cost, trying_reads_the_holders_of_its_key) {
         expect_reads(
             "permit of " + each.name() + ", refused",
             with_each(each, {2, 3, 150}, {10, 24, 1'000}),
-            [&](connection& on, store& stores) {
+            [&](connection& on, store_set& stores) {
                 holder_request many = permit_of(each);
                 many.permits = spare_permits + 1;
-                EXPECT_EQ(stores.holders->try_acquire(on, many).status, holder_status::busy);
+                EXPECT_EQ(
+                    stores.get<holder_store>().try_acquire(on, many).status, holder_status::busy
+                );
             }
         );
-        run([&](connection& on, store& stores) {
-            EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
+        run([&](connection& on, store_set& stores) {
+            EXPECT_EQ(stores.get<holder_store>().release(on, got), release_outcome::released);
         });
     }
 }
@@ -75,70 +77,82 @@ TEST_P(holder_cost, what_is_asked_of_all_holders) {
         expect_reads(
             "tally of " + each.name(),
             with_each(each, {2, 2, 30}, {1, 1, 100}),
-            [&](connection& on, store& stores) {
-                EXPECT_GE(stores.holders->tally(on, each)->present, 2);
+            [&](connection& on, store_set& stores) {
+                EXPECT_GE(stores.get<holder_store>().tally(on, each)->present, 2);
             }
         );
         expect_reads(
             "holders_of " + each.name(),
             with_each(each, {2, 3, 100}, {1, 0, 100}),
-            [&](connection& on, store& stores) {
-                EXPECT_GE(stores.holders->holders_of(on, each).size(), 2U);
+            [&](connection& on, store_set& stores) {
+                EXPECT_GE(stores.get<holder_store>().holders_of(on, each).size(), 2U);
             }
         );
         expect_reads(
             "gate of " + each.name(),
             with_each(each, {3, 3, 60}, {1, 1, 100}),
-            [&](connection& on, store& stores) { EXPECT_TRUE(stores.holders->gate(on, each)); }
+            [&](connection& on, store_set& stores) {
+                EXPECT_TRUE(stores.get<holder_store>().gate(on, each));
+            }
         );
     }
     expect_reads(
         "list of holders, 100",
         {3 * 100, 3 * 100, 100 * 100},
-        [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.holders->list(on, "crowded", "", std::nullopt, 100).size(), 100U);
+        [&](connection& on, store_set& stores) {
+            EXPECT_EQ(
+                stores.get<holder_store>().list(on, "crowded", "", std::nullopt, 100).size(), 100U
+            );
         }
     );
-    expect_reads("list of holders, by prefix", {3 * 3, 3 * 3, 500}, [&](auto& on, auto& stores) {
-        EXPECT_GE(stores.holders->list(on, "sparse", "", std::nullopt, 100).size(), 2U);
-    });
+    expect_reads(
+        "list of holders, by prefix",
+        {3 * 3, 3 * 3, 500},
+        [&](connection& on, store_set& stores) {
+            EXPECT_GE(
+                stores.get<holder_store>().list(on, "sparse", "", std::nullopt, 100).size(), 2U
+            );
+        }
+    );
 }
 
 TEST_P(holder_cost, what_is_done_with_one_hold) {
     const holder_request wanted = permit_of(crowded);
     hold got{crowded, wanted.owner, {}, wanted.kind};
-    run([&](connection& on, store& stores) {
-        got.token = stores.holders->try_acquire(on, wanted).token;
+    run([&](connection& on, store_set& stores) {
+        got.token = stores.get<holder_store>().try_acquire(on, wanted).token;
     });
-    expect_reads("find_grant", {1, 1, 20}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->find_grant(on, crowded, got.owner));
+    expect_reads("find_grant", {1, 1, 20}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().find_grant(on, crowded, got.owner));
     });
-    expect_reads("which_are_held", {2, 3 + 1, 50}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->which_are_held(on, {got}).at(0));
+    expect_reads("which_are_held", {2, 3 + 1, 50}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().which_are_held(on, {got}).at(0));
     });
-    expect_reads("prove", {1, 1, 50}, [&](connection& on, store& stores) {
+    expect_reads("prove", {1, 1, 50}, [&](connection& on, store_set& stores) {
         on.begin();
-        EXPECT_TRUE(stores.holders->prove(on, got));
+        EXPECT_TRUE(stores.get<holder_store>().prove(on, got));
         on.commit();
     });
-    expect_reads("announce", {2, 2, 150}, [&](connection& on, store& stores) {
-        stores.holders->announce(on, wanted);
+    expect_reads("announce", {2, 2, 150}, [&](connection& on, store_set& stores) {
+        stores.get<holder_store>().announce(on, wanted);
     });
-    expect_reads("withdraw of a wish", {2, 2, 100}, [&](connection& on, store& stores) {
-        stores.holders->withdraw(on, crowded, wanted.owner);
+    expect_reads("withdraw of a wish", {2, 2, 100}, [&](connection& on, store_set& stores) {
+        stores.get<holder_store>().withdraw(on, crowded, wanted.owner);
     });
-    expect_reads("reduce", {1, 2, 100}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->reduce(on, got, hold_mode::shared, 1));
+    expect_reads("reduce", {1, 2, 100}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().reduce(on, got, hold_mode::shared, 1));
     });
-    expect_reads("resize", {1, 1, 100}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->resize(on, crowded, wanted.kind, wanted.capacity));
+    expect_reads("resize", {1, 1, 100}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().resize(on, crowded, wanted.kind, wanted.capacity));
     });
-    expect_reads("release", {2, 1, 50}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
+    expect_reads("release", {2, 1, 50}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<holder_store>().release(on, got), release_outcome::released);
     });
-    run([&](connection& on, store& stores) { stores.holders->try_acquire(on, wanted); });
-    expect_reads("release_owner", {1, 1, 50}, [&](connection& on, store& stores) {
-        const auto done = stores.holders->release_owner(on, crowded, wanted.owner);
+    run([&](connection& on, store_set& stores) {
+        stores.get<holder_store>().try_acquire(on, wanted);
+    });
+    expect_reads("release_owner", {1, 1, 50}, [&](connection& on, store_set& stores) {
+        const auto done = stores.get<holder_store>().release_owner(on, crowded, wanted.owner);
         EXPECT_EQ(done, release_outcome::released);
     });
 }
@@ -150,17 +164,21 @@ TEST_P(holder_cost, what_is_asked_of_many_holds) {
         held.push_back({crowded, numbered(each), {each}, lock_kind::semaphore});
         places.push_back({crowded, numbered(each)});
     }
-    expect_reads("look at a holder", {1, 2 + 1, 30}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->look(on, {places.front()}).at(0));
+    expect_reads("look at a holder", {1, 2 + 1, 30}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().look(on, {places.front()}).at(0));
     });
-    expect_reads("look at 256 holders", {256, 2 * 256 + 1, 30 * 256}, [&](auto& on, auto& stores) {
-        EXPECT_TRUE(stores.holders->look(on, places).back());
-    });
+    expect_reads(
+        "look at 256 holders",
+        {256, 2 * 256 + 1, 30 * 256},
+        [&](connection& on, store_set& stores) {
+            EXPECT_TRUE(stores.get<holder_store>().look(on, places).back());
+        }
+    );
     expect_reads(
         "which_are_held, 256",
         {2 * 256, 3 * 256 + 1, 50 * 256},
-        [&](connection& on, store& stores) {
-            EXPECT_TRUE(stores.holders->which_are_held(on, held).back());
+        [&](connection& on, store_set& stores) {
+            EXPECT_TRUE(stores.get<holder_store>().which_are_held(on, held).back());
         }
     );
 }
@@ -168,18 +186,22 @@ TEST_P(holder_cost, what_is_asked_of_many_holds) {
 TEST_P(holder_cost, counting_arrivals_and_passing) {
     const key latch{"latch/" + identity::random().text()};
     holder_request wanted = place_at(latch, lock_kind::latch, 2);
-    expect_reads("first place at a latch", {20, 60, 2'000}, [&](connection& on, store& stores) {
-        const auto got = stores.holders->try_acquire(on, wanted);
+    expect_reads("first place at a latch", {20, 60, 2'000}, [&](connection& on, store_set& stores) {
+        const auto got = stores.get<holder_store>().try_acquire(on, wanted);
         ASSERT_EQ(got.status, holder_status::granted);
-        EXPECT_EQ(stores.holders->arrive(on, {latch, wanted.owner, got.token, wanted.kind}), 1);
+        EXPECT_EQ(
+            stores.get<holder_store>().arrive(on, {latch, wanted.owner, got.token, wanted.kind}), 1
+        );
     });
     wanted = place_at(key{"barrier/" + identity::random().text()}, lock_kind::barrier, 1);
-    run([&](connection& on, store& stores) { stores.holders->try_acquire(on, wanted); });
-    expect_reads("pass", {4 + 5, 8 + 8, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holders->pass(on, wanted.key));
+    run([&](connection& on, store_set& stores) {
+        stores.get<holder_store>().try_acquire(on, wanted);
     });
-    expect_reads("force_release", {2 + 5, 16, 500}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.holders->force_release(on, wanted.key).size(), 1U);
+    expect_reads("pass", {4 + 5, 8 + 8, 400}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<holder_store>().pass(on, wanted.key));
+    });
+    expect_reads("force_release", {2 + 5, 16, 500}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<holder_store>().force_release(on, wanted.key).size(), 1U);
     });
 }
 

@@ -78,7 +78,7 @@ public:
     state& operator=(const state&) = delete;
 
     void ask(const std::string& sql) const {
-        watch_.inner()->use_unchecked([&](connection& on, store&) { on.execute(sql); });
+        watch_.inner()->use_unchecked([&](connection& on, store_set&) { on.execute(sql); });
     }
 
     const std::string server_;
@@ -88,7 +88,7 @@ public:
 };
 
 filled::filled() : state_(std::make_unique<state>()) {
-    run([&](connection& on, store&) {
+    run([&](connection& on, store_set&) {
         fill(on, size_, words);
         for (const std::string& table : filled_tables()) on.execute("ANALYZE TABLE " + table);
     });
@@ -114,7 +114,7 @@ database filled::beside() const {
 
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t reads = 0;
-    run([&](connection& on, store& stores) {
+    run([&](connection& on, store_set& stores) {
         const std::int64_t first = handler_reads(on);
         const std::int64_t second = handler_reads(on);
         const std::int64_t asking = second - first;

@@ -49,7 +49,7 @@ public:
     state& operator=(const state&) = delete;
 
     static void ask(const database& db, const std::string& sql) {
-        db.inner()->use_unchecked([&](connection& on, store&) { on.execute(sql); });
+        db.inner()->use_unchecked([&](connection& on, store_set&) { on.execute(sql); });
     }
 
     const std::string server_;
@@ -59,7 +59,7 @@ public:
 };
 
 filled::filled() : state_(std::make_unique<state>()) {
-    run([&](connection& on, store&) {
+    run([&](connection& on, store_set&) {
         fill(on, size_, words);
         // The reads and plans are ours alone.
         for (const std::string& table : filled_tables()) {
@@ -81,7 +81,7 @@ std::vector<std::string> filled::plans() {
 }
 
 void filled::plan(const std::string& which) const {
-    run([&](connection& on, store&) {
+    run([&](connection& on, store_set&) {
         on.execute("ANALYZE leasehold_queue");  // as autovacuum does at any time
         on.execute("SET plan_cache_mode = " + which);
     });
@@ -97,7 +97,7 @@ database filled::beside() const {
 
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t reads = 0;
-    run([&](connection& on, store& stores) {
+    run([&](connection& on, store_set& stores) {
         // Forces the counts out, which would come up to a second later otherwise.
         const auto counted = [&] {
             on.execute("SELECT pg_stat_force_next_flush()");

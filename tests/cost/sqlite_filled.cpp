@@ -81,9 +81,9 @@ public:
 };
 
 filled::filled() : state_(std::make_unique<state>()) {
-    run([&](connection& on, store& stores) {
+    run([&](connection& on, store_set& stores) {
         // The first write of a boot frees everything, so there has to be one before.
-        stores.sessions->start(on, {identity::random(), "first", std::chrono::hours{1}});
+        stores.get<session_store>().start(on, {identity::random(), "first", std::chrono::hours{1}});
         fill(on, size_, words());
         for (const std::string& table : filled_tables()) on.execute("ANALYZE " + table);
     });
@@ -109,7 +109,7 @@ database filled::beside() const {
 
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t taken = 0;
-    run([&](connection& on, store& stores) {
+    run([&](connection& on, store_set& stores) {
         const std::int64_t before = steps;
         what(on, stores);
         taken = steps - before;

@@ -44,7 +44,9 @@ protected:
     // The present holder.
     hold hold_of(const key& name) const {
         std::optional<described_hold> seen;
-        run([&](connection& on, store& stores) { seen = stores.holds->describe(on, name, false); });
+        run([&](connection& on, store_set& stores) {
+            seen = stores.get<hold_store>().describe(on, name, false);
+        });
         return {name, seen.value().info.owner.value(), seen.value().info.token};
     }
     acquire_request request_for(const key& name) const {

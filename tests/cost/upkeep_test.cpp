@@ -1,6 +1,7 @@
 // Clean-up: a step reads a step's rows, and as many sessions, however much there is of either.
-#include "admin/schema_store.hpp"
 #include "cost/suite.hpp"
+#include "database/schema_store.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {
@@ -28,8 +29,8 @@ TEST_P(upkeep_cost, a_look_reads_its_rows_and_as_many_sessions) {
             expect_reads(
                 words_for("look", task),
                 {2 * rows + 50, 2 * rows + 50, 60 * rows},
-                [&](connection& on, store& stores) {
-                    place = stores.schema->look(on, task, place, rows, long_ago).place;
+                [&](connection& on, store_set& stores) {
+                    place = stores.get<upkeep_store>().look(on, task, place, rows, long_ago).place;
                 }
             );
         }
@@ -42,16 +43,18 @@ TEST_P(upkeep_cost, clearing_reads_some_rows_for_each) {
     for (const upkeep_task task : tasks) {
         std::vector<std::string> places;
         std::string place;
-        run([&](connection& on, store& stores) {
+        run([&](connection& on, store_set& stores) {
             for (int each = 0; each < rows; ++each) {
-                place = stores.schema->look(on, task, place, 1, long_ago).place;
+                place = stores.get<upkeep_store>().look(on, task, place, 1, long_ago).place;
                 places.push_back(place);
             }
         });
         expect_reads(
             words_for("clear", task),
             {10 * 64, 10 * rows, 400 * rows},
-            [&](connection& on, store& stores) { stores.schema->clear(on, task, places, long_ago); }
+            [&](connection& on, store_set& stores) {
+                stores.get<upkeep_store>().clear(on, task, places, long_ago);
+            }
         );
     }
 }
@@ -59,20 +62,20 @@ TEST_P(upkeep_cost, clearing_reads_some_rows_for_each) {
 TEST_P(upkeep_cost, whose_turn_it_is_is_one_row) {
     const auto task = upkeep_task::dead_locks;
     upkeep_progress at;
-    expect_reads("progress", {10, 20, 400}, [&](connection& on, store& stores) {
+    expect_reads("progress", {10, 20, 400}, [&](connection& on, store_set& stores) {
         at = progress_of(on, stores, task);
     });
-    expect_reads("take_turn, refused", {10, 20, 400}, [&](connection& on, store& stores) {
+    expect_reads("take_turn, refused", {10, 20, 400}, [&](connection& on, store_set& stores) {
         upkeep_progress other = at;
         ++other.turn;
-        EXPECT_FALSE(stores.schema->take_turn(on, other, long_ago));
+        EXPECT_FALSE(stores.get<upkeep_store>().take_turn(on, other, long_ago));
     });
-    expect_reads("take_turn", {20, 20, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.schema->take_turn(on, at, std::chrono::microseconds{0}));
+    expect_reads("take_turn", {20, 20, 400}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<upkeep_store>().take_turn(on, at, std::chrono::microseconds{0}));
     });
     ++at.turn;
-    expect_reads("advance", {20, 20, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.schema->advance(on, at, {}, false));
+    expect_reads("advance", {20, 20, 400}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<upkeep_store>().advance(on, at, {}, false));
     });
 }
 

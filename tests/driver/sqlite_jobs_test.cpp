@@ -107,8 +107,8 @@ TEST_F(sqlite_jobs_test, a_writer_that_stays_makes_workers_wait_and_nothing_is_l
 TEST_F(sqlite_jobs_test, a_running_row_that_cannot_be_read_keeps_no_other_claim_from_being_found) {
     queue_.enqueue_many(std::vector<new_job>(3));
     session mine{db_, calm("worker")};
-    db_.inner()->use([&](connection& on, store& stores) {
-        job_store& jobs = *stores.jobs;
+    db_.inner()->use([&](connection& on, store_set& stores) {
+        job_store& jobs = stores.get<job_store>();
         const auto claimed = jobs.claim(on, {"q", {}, 3, mine.id(), "node"}).jobs;
         ASSERT_EQ(claimed.size(), 3U);
         const handle by_hand = stranger();

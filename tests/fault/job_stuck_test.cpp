@@ -147,7 +147,7 @@ protected:
         return ids;
     }
     void settle_left() {
-        with_stores(second_, [&](connection& on, store& stores) {
+        with_stores(second_, [&](connection& on, store_set& stores) {
             return settle_left_needs(on, stores, queue_, needs_, tell_nobody);
         });
     }
@@ -178,7 +178,7 @@ protected:
         const auto ids = waiting_for_ended(job_step::complete, job_need_store::rows_max);
         ended_ = {ids.front() - 1};
         return available_scene(ids, [this] {
-            with_stores(second_, [&](connection& on, store& stores) {
+            with_stores(second_, [&](connection& on, store_set& stores) {
                 ended_ = settle_some_needs(on, stores, ended_, tell_nobody);
                 // The look for left needs settles the jobs that were locked.
                 if (ended_.empty()) {
@@ -214,7 +214,7 @@ protected:
         made.table = "job_schedule";
         made.stuck = "queue = '" + queue_ + "' AND name <> '" + last + "'";
         made.pass = [this] {
-            with_stores(second_, [&](connection& on, store& stores) {
+            with_stores(second_, [&](connection& on, store_set& stores) {
                 const auto done = fire_schedules(
                     on,
                     stores,

@@ -62,7 +62,7 @@ public:
 
 private:
     void run(const std::string& sql) const {
-        own_.inner()->use_unchecked([&](connection& on, store&) { on.execute(sql); });
+        own_.inner()->use_unchecked([&](connection& on, store_set&) { on.execute(sql); });
     }
 
     const std::string url_;

@@ -183,22 +183,24 @@ void settings_suite::several_travel_together() {
     }
     for (const acquire_request& each : wanted) all.push_back(&each);
     const auto granted = [&] {
-        return one_.inner()->use([&](connection& on, store& stores) {
-            const auto tokens = stores.holds->try_acquire_several(on, all);
+        return one_.inner()->use([&](connection& on, store_set& stores) {
+            const auto tokens = stores.get<hold_store>().try_acquire_several(on, all);
             std::vector<hold> held;
             std::vector<const hold*> ours;
             for (std::size_t at = 0; at < wanted.size(); ++at) {
                 const acquire_request& each = wanted[at];
-                EXPECT_EQ(stores.holds->find_grant(on, each.key, each.owner), tokens[at]);
+                EXPECT_EQ(
+                    stores.get<hold_store>().find_grant(on, each.key, each.owner), tokens[at]
+                );
                 if (!tokens[at]) continue;
                 held.push_back({each.key, each.owner, *tokens[at]});
-                const auto seen = stores.holds->describe(on, each.key, false);
+                const auto seen = stores.get<hold_store>().describe(on, each.key, false);
                 EXPECT_EQ(seen->info.node_info, each.node_info);
                 EXPECT_FALSE(seen->metadata);
             }
             for (const hold& each : held) ours.push_back(&each);
             std::vector<bool> are_free;
-            if (!ours.empty()) are_free = stores.holds->release_several(on, ours);
+            if (!ours.empty()) are_free = stores.get<hold_store>().release_several(on, ours);
             return std::pair{held.size(), std::count(are_free.begin(), are_free.end(), true)};
         });
     };

@@ -85,16 +85,16 @@ protected:
     acquire_result grant_in(transaction& tx, const key& name, const session& to) {
         connection& inside = transaction_ref{tx}.inside();
         const acquire_request wanted{name, owner_id::random(), to.id(), "in flight", {}};
-        return first_.inner()->ready_store(inside).holds->try_acquire(inside, wanted);
+        return first_.inner()->ready_store(inside).get<hold_store>().try_acquire(inside, wanted);
     }
     heartbeat_status renew_in(transaction& tx, const session& whose) {
         connection& inside = transaction_ref{tx}.inside();
-        auto& sessions = *first_.inner()->ready_store(inside).sessions;
+        auto& sessions = first_.inner()->ready_store(inside).get<session_store>();
         return sessions.heartbeat(inside, whose.id(), 1h, {}).status;
     }
     heartbeat_status renew(const database& db, const session_id& id) {
-        return db.inner()->use([&](connection& on, store& stores) {
-            return stores.sessions->heartbeat(on, id, 1h, {}).status;
+        return db.inner()->use([&](connection& on, store_set& stores) {
+            return stores.get<session_store>().heartbeat(on, id, 1h, {}).status;
         });
     }
     bool is_live_in_database(const session_id& id) {

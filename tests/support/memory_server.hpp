@@ -20,12 +20,13 @@
 #include <utility>
 #include <vector>
 
-#include "admin/schema_store.hpp"
+#include "database/schema_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/memory_jobs.hpp"
 
 namespace leasehold::testing {
@@ -91,7 +92,7 @@ struct run_row {
     } ending;
 };
 
-// The progress of a task of the clean-up, see schema_store.hpp.
+// The progress of a task of the clean-up, see upkeep_store.hpp.
 struct upkeep_row {
     std::int64_t turn = 0;
     instant turned_at{};

@@ -5,20 +5,23 @@
 #include <string>
 #include <utility>
 
-#include "admin/schema_store.hpp"
+#include "admin/migration_store.hpp"
 #include "database/database.hpp"
+#include "database/schema_store.hpp"
 #include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "jobs/job_store.hpp"
 #include "leasehold/error.hpp"
+#include "locks/fence_store.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/holder_store.hpp"
 #include "locks/multi_lock_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "runs/run_store.hpp"
 #include "session/session_store.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/memory_rows.hpp"
 
 namespace leasehold::testing {
@@ -297,20 +300,23 @@ private:
 
 }  // namespace
 
-store make_memory_store(const std::shared_ptr<memory_server>& of) {
-    store made;
-    made.holds = make_memory_hold_store(of);
-    made.sessions = std::make_unique<memory_session_store>(of);
-    made.schema = make_memory_schema_store(of);
-    made.runs = make_memory_run_store(of);
-    made.waiters = make_memory_waiter_store(of);
-    made.holders = make_memory_holder_store(of);
-    made.multi_locks = make_memory_multi_lock_store(of);
-    made.jobs = make_memory_job_store(of);
-    made.job_queues = make_memory_job_queue_store(of);
-    made.job_schedules = make_memory_job_schedule_store(of);
-    made.job_bells = make_memory_job_bell_store(of);
-    made.job_needs = make_memory_job_need_store(of);
+std::unique_ptr<store_set> make_memory_stores(const std::shared_ptr<memory_server>& of) {
+    auto made = std::make_unique<store_set>();
+    made->put<hold_store>(make_memory_hold_store(of));
+    made->put<session_store>(std::make_unique<memory_session_store>(of));
+    made->put<schema_store>(make_memory_migration_store(of));
+    made->put<migration_store>(make_memory_migration_store(of));
+    made->put<upkeep_store>(make_memory_upkeep_store(of));
+    made->put<fence_store>(make_memory_fence_store(of));
+    made->put<run_store>(make_memory_run_store(of));
+    made->put<waiter_store>(make_memory_waiter_store(of));
+    made->put<holder_store>(make_memory_holder_store(of));
+    made->put<multi_lock_store>(make_memory_multi_lock_store(of));
+    made->put<job_store>(make_memory_job_store(of));
+    made->put<job_queue_store>(make_memory_job_queue_store(of));
+    made->put<job_schedule_store>(make_memory_job_schedule_store(of));
+    made->put<job_bell_store>(make_memory_job_bell_store(of));
+    made->put<job_need_store>(make_memory_job_need_store(of));
     return made;
 }
 

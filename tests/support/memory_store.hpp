@@ -14,15 +14,36 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
-#include "sql/store.hpp"
+#include "sql/store_set.hpp"
 #include "support/memory_server.hpp"
+
+namespace leasehold {
+
+class fence_store;
+class hold_store;
+class holder_store;
+class job_bell_store;
+class job_need_store;
+class job_queue_store;
+class job_schedule_store;
+class job_store;
+class migration_store;
+class multi_lock_store;
+class run_store;
+class session_store;
+class upkeep_store;
+class waiter_store;
+
+}  // namespace leasehold
 
 namespace leasehold::testing {
 
 // The stores of the model, on connections of `of`, however wrapped.
-store make_memory_store(const std::shared_ptr<memory_server>& of);
-std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<store_set> make_memory_stores(const std::shared_ptr<memory_server>& of);
+std::unique_ptr<migration_store> make_memory_migration_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<upkeep_store> make_memory_upkeep_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<hold_store> make_memory_hold_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<fence_store> make_memory_fence_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<waiter_store> make_memory_waiter_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<holder_store> make_memory_holder_store(std::shared_ptr<memory_server> of);
@@ -44,7 +65,7 @@ public:
     // A handle with a pool of its own, as another process would have it.
     database open(database_settings settings = {}, const wrapper& wrap = nullptr) const;
     memory_server& server() const noexcept { return *server_; }
-    store stores() const { return make_memory_store(server_); }
+    std::unique_ptr<store_set> stores() const { return make_memory_stores(server_); }
     std::unique_ptr<connection> connect() const { return server_->connect(); }
 
     // The database's clock goes on by so much; or as if it had, for one row alone.

@@ -11,7 +11,7 @@ namespace leasehold::testing {
 // Everything as the store below does it.
 class passing_hold_store : public hold_store {
 public:
-    explicit passing_hold_store(std::unique_ptr<hold_store> below) : below_(std::move(below)) {}
+    explicit passing_hold_store(std::shared_ptr<hold_store> below) : below_(std::move(below)) {}
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         return below_->try_acquire(on, wanted);
@@ -98,7 +98,7 @@ public:
     }
 
 private:
-    const std::unique_ptr<hold_store> below_;
+    const std::shared_ptr<hold_store> below_;
 };
 
 }  // namespace leasehold::testing

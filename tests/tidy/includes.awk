@@ -26,7 +26,6 @@ BEGIN {
     # Single files that may do more, each for a reason.
     also["src/database/database.cpp sql/dialects.hpp"] = "the one place that chooses a dialect"
     also["src/database/database.cpp sql/sql_text.hpp"] = "checks table names before any dialect"
-    also["src/database/database.cpp admin/sql_installations.hpp"] = "tables of no store"
 }
 
 function layer_of(path,    parts) {
@@ -35,7 +34,7 @@ function layer_of(path,    parts) {
     if (path ~ /^leasehold\//) return "public"
     if (path !~ /\//) return ""
     if (path ~ /^driver\//) return "driver"
-    if (path ~ /^sql\/(store\.[ch]pp|written_nodes\.hpp)$/) return "contract"
+    if (path ~ /^sql\/(store_set|written_nodes)\.hpp$/) return "contract"
     if (path ~ /^sql\// || path ~ /^[a-z]+\/sql_[^\/]*$/ || engine_of(path) != "") return "dialect"
     if (path ~ /^[a-z]+\/[a-z_]+_store\.hpp$/) return "contract"
     split(path, parts, "/")
@@ -60,13 +59,14 @@ function engine_of(path,    parts) {
     sub(/^#include "/, "", what)
     sub(/".*/, "", what)
     # Made of migrations/ when the library is built.
-    if (what ~ /^migrations_[a-z]+\.inc$/ && file ~ /schema_store\.cpp$/) next
+    if (what ~ /^migration_texts_[a-z]+\.inc$/ && file ~ /migration_store\.cpp$/) next
+    if (what ~ /^migration_names_[a-z]+\.inc$/ && file ~ /schema_store\.cpp$/) next
     # Made of bench/*.sql.
     if (what == "statements_bench.inc" && file == "bench/texts.cpp") next
     # The developer's page uses the tests' code that starts servers and counts round trips.
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
     # Made of src/<room>/<engine>/*.sql.
-    if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/sql/statements.cpp") next
+    if (what ~ /^statements_[a-z_]+\.inc$/ && file ~ /\/(sql_stores|statements)\.cpp$/) next
     # Made of src/cli/serve/page.
     if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/serve/page_files.cpp") next
     from = layer_of(file)

@@ -18,11 +18,13 @@ protected:
     // Keys of the dead, for each of which somebody waits.
     void make_queues(std::initializer_list<const char*> names) {
         const auto on = model_.connect();
-        store stores = model_.stores();
+        const auto stores = model_.stores();
         for (const char* each : names) {
             held_.push_back(mutex{dead_, each}.try_acquire());
             const acquire_request wanted{key{each}, owner_id::random(), heir_.id(), "heir", {}};
-            EXPECT_EQ(stores.waiters->enqueue(*on, wanted).status, enqueue_status::waiting);
+            EXPECT_EQ(
+                stores->get<waiter_store>().enqueue(*on, wanted).status, enqueue_status::waiting
+            );
         }
         model_.server().with_tables([&](memory_tables& tables) {
             tables.sessions.at(dead_.id()).expires_at = tables.now - 1us;
@@ -30,8 +32,8 @@ protected:
     }
     upkeep_progress progress() {
         const auto on = model_.connect();
-        store stores = model_.stores();
-        return progress_of(*on, stores, upkeep_task::dead_locks);
+        const auto stores = model_.stores();
+        return progress_of(*on, *stores, upkeep_task::dead_locks);
     }
     bool is_served(const char* name) { return row(key{name})->session == heir_.id(); }
 

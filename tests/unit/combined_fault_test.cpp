@@ -25,10 +25,10 @@ public:
     }
 };
 
-std::string found_with(const std::function<void(store&)>& change) {
+std::string found_with(const std::function<void(store_set&)>& change) {
     const auto model = std::make_shared<memory_database>();
-    store stores = model->stores();
-    change(stores);
+    auto stores = model->stores();
+    change(*stores);
     database_settings settings;
     settings.connections_max = 2;
     settings.acquire_timeout = std::chrono::minutes{10};
@@ -41,10 +41,11 @@ std::string found_with(const std::function<void(store&)>& change) {
 }
 
 TEST(combined_fault, a_statement_that_grants_two_threads_one_key_is_found) {
-    EXPECT_EQ(found_with([](store&) {}), "");
+    EXPECT_EQ(found_with([](store_set&) {}), "");
     EXPECT_NE(
-        found_with([](store& in) {
-            in.holds = std::make_unique<granting_one_key_twice>(std::move(in.holds));
+        found_with([](store_set& in) {
+            in.put<hold_store>(std::make_shared<granting_one_key_twice>(in.put<hold_store>(nullptr))
+            );
         }),
         ""
     );

@@ -51,7 +51,7 @@ protected:
                 const lent connection{pool_, until};
                 use(*connection.held, stores_);
             },
-            [&](connection& on, store&, const combiner::requests& all) {
+            [&](connection& on, store_set&, const combiner::requests& all) {
                 ++together_;
                 most_ = std::max(most_, all.size());
                 if (on_several_) on_several_(on, all);
@@ -61,7 +61,7 @@ protected:
                     if (!is_left_open) one.answer = static_cast<int>(all.size());
                 }
             },
-            [&](connection&, store&) {
+            [&](connection&, store_set&) {
                 ++alone_;
                 mine.answer = 1;
             },
@@ -121,7 +121,7 @@ protected:
         },
         with_connections(2)};
     combiner tried_{pool_};
-    store stores_;
+    store_set stores_;
     std::unique_ptr<connection> spare_;
     std::unique_ptr<connection> held_;
     std::function<void(connection&, const combiner::requests&)> on_several_;

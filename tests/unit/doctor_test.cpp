@@ -111,7 +111,6 @@ public:
     std::vector<grant_record> list_of(connection&, const key&, const grant_filter&) override {
         return {};
     }
-    std::int64_t prune(connection&, int) override { return 0; }
 
 private:
     const answers& what_;
@@ -120,9 +119,9 @@ private:
 class doctor_test : public ::testing::Test {
 protected:
     std::vector<finding> examined() {
-        store stores = model_.stores();
-        stores.health = std::make_unique<told_health_store>(says_);
-        stores.history = std::make_unique<told_history_store>(says_);
+        auto stores = model_.stores();
+        stores->put<health_store>(std::make_unique<told_health_store>(says_));
+        stores->put<history_store>(std::make_unique<told_history_store>(says_));
         const database db{std::make_shared<database::implementation>(
             [this](const connect_limits&) {
                 if (is_down_) throw error(errc::connection_failed, "nobody is there");
@@ -306,7 +305,7 @@ TEST_F(doctor_test, discarded_jobs_are_counted_up_to_a_thousand) {
 TEST_F(doctor_test, of_more_tasks_than_a_thousand_the_rest_is_said_not_to_be_looked_at) {
     const auto name = [](int number) { return "task" + std::to_string(number); };
     const auto claim = [&](int number) {
-        store stores = model_.stores();
+        const auto stores = model_.stores();
         const auto on = model_.connect();
         const run_claim wanted{
             key{name(number)},
@@ -317,7 +316,7 @@ TEST_F(doctor_test, of_more_tasks_than_a_thousand_the_rest_is_said_not_to_be_loo
             0us,
             true,
             ""};
-        ASSERT_TRUE(stores.runs->claim(*on, wanted));
+        ASSERT_TRUE(stores->get<run_store>().claim(*on, wanted));
     };
     for (int at = 1000; at < 2000; ++at) claim(at);
     EXPECT_FALSE(found("not_looked_at"));

@@ -16,23 +16,23 @@ class memory_store_test : public model_test {
 protected:
     memory_store_test() {
         on_->set_statement_timeout(30ms);
-        stores_.sessions->start(*on_, {mine_, "me@here:1", 10min});
-        stores_.sessions->start(*on_, {other_, "other@here:2", 10min});
+        stores_->get<session_store>().start(*on_, {mine_, "me@here:1", 10min});
+        stores_->get<session_store>().start(*on_, {other_, "other@here:2", 10min});
         held_ = take(mine_);
     }
     hold take(const session_id& within) {
         const acquire_request wanted{name_, owner_id::random(), within, "me@here:1", std::nullopt};
-        const auto got = stores_.holds->try_acquire(*on_, wanted);
+        const auto got = stores_->get<hold_store>().try_acquire(*on_, wanted);
         EXPECT_EQ(got.status, acquire_status::granted);
         return {name_, wanted.owner, got.token};
     }
     acquire_result try_as_other() {
-        return stores_.holds->try_acquire(
+        return stores_->get<hold_store>().try_acquire(
             *on_, {name_, owner_id::random(), other_, "other@here:2", std::nullopt}
         );
     }
 
-    store stores_ = model_.stores();
+    const std::unique_ptr<store_set> stores_ = model_.stores();
     std::unique_ptr<connection> on_ = model_.connect();
     const session_id mine_ = session_id::random();
     const session_id other_ = session_id::random();
@@ -52,13 +52,13 @@ TEST_F(memory_store_test, its_clock_goes_on_for_all_or_for_one_row) {
 TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transaction_ends) {
     const auto proving = model_.connect();
     const std::function<void()> changes[] = {
-        [&] { stores_.holds->release(*on_, held_); },
-        [&] { stores_.holds->release_owner(*on_, name_, held_.owner); },
-        [&] { stores_.holds->reenter(*on_, held_); },
-        [&] { stores_.holds->force_release(*on_, name_, std::nullopt); },
+        [&] { stores_->get<hold_store>().release(*on_, held_); },
+        [&] { stores_->get<hold_store>().release_owner(*on_, name_, held_.owner); },
+        [&] { stores_->get<hold_store>().reenter(*on_, held_); },
+        [&] { stores_->get<hold_store>().force_release(*on_, name_, std::nullopt); },
     };
     proving->begin();
-    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
+    ASSERT_TRUE(stores_->get<hold_store>().prove(*proving, held_));
     for (const auto& change : changes) {
         const auto failure = thrown_by(change);
         ASSERT_TRUE(failure);
@@ -67,7 +67,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
     }
     model_.age_session(mine_, 1h);  // dead, and still nobody takes over
     EXPECT_TRUE(thrown_by([&] { try_as_other(); }));
-    EXPECT_EQ(sweep(*on_, stores_, upkeep_task::dead_locks), 0) << "stepped around";
+    EXPECT_EQ(sweep(*on_, *stores_, upkeep_task::dead_locks), 0) << "stepped around";
     proving->commit();
     const auto taken = try_as_other();
     EXPECT_EQ(taken.status, acquire_status::granted);
@@ -77,7 +77,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
 TEST_F(memory_store_test, a_taker_that_waits_goes_on_when_the_proof_ends) {
     auto proving = model_.connect();
     proving->begin();
-    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
+    ASSERT_TRUE(stores_->get<hold_store>().prove(*proving, held_));
     model_.age_session(mine_, 1h);
     on_->set_statement_timeout(20s);
     std::atomic<bool> done = false;
@@ -95,23 +95,29 @@ TEST_F(memory_store_test, a_proof_stops_neither_heartbeats_nor_readers_nor_refus
     const auto another = model_.connect();
     proving->begin();
     another->begin();
-    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
-    EXPECT_TRUE(stores_.holds->prove(*another, held_));
-    const auto beat = stores_.sessions->heartbeat(*on_, mine_, 10min, {0});
+    ASSERT_TRUE(stores_->get<hold_store>().prove(*proving, held_));
+    EXPECT_TRUE(stores_->get<hold_store>().prove(*another, held_));
+    const auto beat = stores_->get<session_store>().heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(beat.status, heartbeat_status::renewed);
-    EXPECT_TRUE(stores_.holds->describe(*on_, name_, true)->info.is_held);
+    EXPECT_TRUE(stores_->get<hold_store>().describe(*on_, name_, true)->info.is_held);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(stores_.holds->standings(*on_, {held_}), std::vector{standing::held});
+    EXPECT_EQ(stores_->get<hold_store>().standings(*on_, {held_}), std::vector{standing::held});
 }
 
 TEST_F(memory_store_test, a_proof_of_what_is_not_held_locks_nothing) {
     const auto proving = model_.connect();
     proving->begin();
-    EXPECT_FALSE(stores_.holds->prove(*proving, {name_, owner_id::random(), held_.token}));
-    EXPECT_FALSE(stores_.holds->prove(*proving, {name_, held_.owner, {held_.token.number + 1}}));
-    EXPECT_FALSE(stores_.holds->prove(*proving, {key{"other"}, held_.owner, held_.token}));
-    EXPECT_EQ(stores_.holds->release(*on_, held_), release_outcome::released);
-    EXPECT_FALSE(stores_.holds->prove(*proving, held_));
+    EXPECT_FALSE(
+        stores_->get<hold_store>().prove(*proving, {name_, owner_id::random(), held_.token})
+    );
+    EXPECT_FALSE(
+        stores_->get<hold_store>().prove(*proving, {name_, held_.owner, {held_.token.number + 1}})
+    );
+    EXPECT_FALSE(
+        stores_->get<hold_store>().prove(*proving, {key{"other"}, held_.owner, held_.token})
+    );
+    EXPECT_EQ(stores_->get<hold_store>().release(*on_, held_), release_outcome::released);
+    EXPECT_FALSE(stores_->get<hold_store>().prove(*proving, held_));
 }
 
 TEST_F(memory_store_test, a_refused_try_writes_nothing) {
@@ -128,14 +134,14 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
     model_.remove_session_row(mine_);
     model_.advance(5min);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(sweep(*on_, stores_, upkeep_task::dead_locks), 1);
+    EXPECT_EQ(sweep(*on_, *stores_, upkeep_task::dead_locks), 1);
     EXPECT_EQ(try_as_other().status, acquire_status::granted);
 }
 
 TEST_F(memory_store_test, a_heartbeat_tells_renewed_from_noticed_from_ended) {
-    auto& sessions = *stores_.sessions;
+    auto& sessions = stores_->get<session_store>();
     EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {0}).status, heartbeat_status::renewed);
-    ASSERT_TRUE(stores_.holds->force_release(*on_, name_, std::nullopt));
+    ASSERT_TRUE(stores_->get<hold_store>().force_release(*on_, name_, std::nullopt));
     const auto noticed = sessions.heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(noticed.status, heartbeat_status::noticed);
     EXPECT_EQ(noticed.news.notices, 1);
@@ -148,8 +154,8 @@ TEST_F(memory_store_test, a_heartbeat_tells_renewed_from_noticed_from_ended) {
 
 TEST_F(memory_store_test, starting_again_under_the_same_id_leaves_one_live_row) {
     model_.age_session(mine_, 5min);
-    stores_.sessions->start(*on_, {mine_, "me@here:1", 10min});
-    const auto listed = stores_.sessions->list(*on_);
+    stores_->get<session_store>().start(*on_, {mine_, "me@here:1", 10min});
+    const auto listed = stores_->get<session_store>().list(*on_);
     ASSERT_EQ(listed.size(), 2u);
     EXPECT_EQ(listed[0].id, mine_) << "oldest first";
     EXPECT_GT(listed[0].remaining, 9min);

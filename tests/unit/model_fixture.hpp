@@ -97,7 +97,7 @@ protected:
     // The time for which the model would still refuse the key to others, asked past every plan.
     std::chrono::microseconds remaining(const key& name) {
         const auto on = model_.connect();
-        const auto found = model_.stores().holds->describe(*on, name, true);
+        const auto found = model_.stores()->get<hold_store>().describe(*on, name, true);
         return found && found->info.is_held ? found->info.remaining : 0us;
     }
 

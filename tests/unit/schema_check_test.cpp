@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "admin/migration_store.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/lockable.hpp"
@@ -19,8 +20,8 @@ namespace {
 using records = std::optional<std::vector<migration_record>>;
 
 const migration known[] = {
-    {1, "locks", "create;", "drop;", "aaa"},
-    {2, "jobs", "create;", "drop;", "bbb"},
+    {1, "locks", "aaa"},
+    {2, "jobs", "bbb"},
 };
 
 migration_record applied(int version, const char* name, const char* checksum) {
@@ -203,9 +204,11 @@ TEST(schema_check_test, the_first_problem_is_the_one_that_is_thrown) {
 // --------------------------------------------------------------- migrating, over a scripted schema
 
 // Records in memory what was asked of it; `fail_apply` throws in the middle of a migration.
-class scripted_schema final : public schema_store {
+class scripted_schema final : public migration_store {
 public:
     std::span<const migration> known() const override { return files; }
+    migration_texts texts(int) const override { return {"create;", "drop;"}; }
+    std::vector<installation> installations(connection&) const override { return {}; }
     bool migrates_in_transactions() const override { return in_transactions; }
     void lock(connection&, std::chrono::milliseconds) override {
         log.push_back("lock");
@@ -238,24 +241,6 @@ public:
     std::string script(int, int) const override { return ""; }
     std::string grants(std::string_view) const override { return ""; }
 
-    // There is nothing to clear.
-    std::vector<upkeep_progress> progress(connection&) override { return {}; }
-    bool take_turn(connection&, const upkeep_progress&, std::chrono::microseconds) override {
-        return false;
-    }
-    bool advance(connection&, const upkeep_progress&, const upkeep_look&, bool) override {
-        return false;
-    }
-    upkeep_look look(connection&, upkeep_task, const std::string&, int, std::chrono::microseconds)
-        override {
-        return {};
-    }
-    std::int64_t clear(
-        connection&, upkeep_task, const std::vector<std::string>&, std::chrono::microseconds
-    ) override {
-        return 0;
-    }
-
     std::vector<migration> files{std::begin(testing::known), std::end(testing::known)};
     records found;
     bool in_transactions = true;
@@ -269,6 +254,17 @@ private:
     records before_;
 };
 
+// What a database handle looks at.
+class shown_schema final : public schema_store {
+public:
+    explicit shown_schema(schema_store& of) : of_(of) {}
+    std::span<const migration> known() const override { return of_.known(); }
+    records recorded(connection& on) override { return of_.recorded(on); }
+
+private:
+    schema_store& of_;
+};
+
 using strings = std::vector<std::string>;
 
 class migrate_test : public ::testing::Test {
@@ -277,7 +273,8 @@ protected:
         auto stores = model_.stores();
         auto scripted = std::make_unique<scripted_schema>();
         schema_ = scripted.get();
-        stores.schema = std::move(scripted);
+        stores->put<schema_store>(std::make_unique<shown_schema>(*scripted));
+        stores->put<migration_store>(std::move(scripted));
         db_.emplace(std::make_shared<database::implementation>(
             [this](std::chrono::milliseconds) { return model_.connect(); },
             std::move(stores),

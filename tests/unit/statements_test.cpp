@@ -6,6 +6,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "admin/sql_stores.hpp"
+#include "database/sql_stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "runs/sql_stores.hpp"
+#include "session/sql_stores.hpp"
 #include "sql/sql_store.hpp"
 
 namespace leasehold {
@@ -90,19 +95,22 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{node_infos}", "{now}",        "{wall}",       "{boot}", "{owned}",  "{owners}",
         "{prepared}",   "{queued}",     "{rest}",       "{rows}", "{schema}", "{sessions}",
         "{size}",       "{table}",      "{tokens}",     "{user}"};
-    std::vector<std::string> files{
-        "hold",
-        "holder",
-        "installations",
-        "multi_lock",
-        "row_lock",
-        "run",
-        "schema",
-        "session",
-        "waiter"};
-    if (GetParam() == engine::sqlite) files.emplace_back("boot");
-    for (const std::string& file : files) {
-        const statements texts{GetParam(), file, {"x_", ""}};
+    std::vector<std::pair<const sql_source&, std::string>> files{
+        {database_sql, "schema"},
+        {session_sql, "session"},
+        {session_sql, "upkeep"},
+        {locks_sql, "fence"},
+        {locks_sql, "hold"},
+        {locks_sql, "holder"},
+        {locks_sql, "multi_lock"},
+        {locks_sql, "row_lock"},
+        {locks_sql, "waiter"},
+        {runs_sql, "run"},
+        {admin_sql, "installations"},
+        {admin_sql, "migration"}};
+    if (GetParam() == engine::sqlite) files.emplace_back(shared_sql, "boot");
+    for (const auto& [room, file] : files) {
+        const statements texts{GetParam(), room, file, {"x_", ""}};
         for (const std::string& name : texts.names()) {
             const std::string& source = texts.source(name);
             EXPECT_FALSE(source.empty()) << file << ' ' << name;
@@ -118,12 +126,12 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
 }
 
 TEST_P(every_engine, a_name_that_is_not_there_is_an_error) {
-    const statements texts{GetParam(), "hold", {}};
+    const statements texts{GetParam(), locks_sql, "hold", {}};
     EXPECT_EQ(texts.find("no_such_statement"), nullptr);
     EXPECT_THROW(texts["no_such_statement"], std::logic_error);
     EXPECT_THROW(texts.source("no_such_statement"), std::logic_error);
     EXPECT_THROW(texts.list("release"), std::logic_error);
-    EXPECT_THROW((statements{GetParam(), "no_such_file", {}}), std::logic_error);
+    EXPECT_THROW((statements{GetParam(), locks_sql, "no_such_file", {}}), std::logic_error);
     EXPECT_FALSE(texts["release"].text().empty());
 }
 
@@ -135,15 +143,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(statements_test, a_word_can_be_of_one_engine) {
     const auto burying = [](engine which) {
-        return statements{which, "holder", {}}.source("bury");
+        return statements{which, locks_sql, "holder", {}}.source("bury");
     };
     EXPECT_NE(burying(engine::mysql).find("FOR SHARE SKIP LOCKED"), std::string::npos);
     EXPECT_NE(burying(engine::mariadb).find("LOCK IN SHARE MODE SKIP"), std::string::npos);
 }
 
 TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
-    const auto text = [](const char* file, const char* name, written_nodes written) {
-        return statements{engine::mariadb, file, {}, written}.source(name);
+    const auto text = [](const std::string& file, const char* name, written_nodes written) {
+        const sql_source& room = file == "upkeep" ? session_sql : locks_sql;
+        return statements{engine::mariadb, room, file, {}, written}.source(name);
     };
     for (const auto& [file, name] :
          {std::pair{"hold", "prove"}, {"holder", "prove"}, {"multi_lock", "prove_all"}}) {
@@ -157,8 +166,8 @@ TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
           {"holder", "bury"},
           {"multi_lock", "take"},
           {"waiter", "serve"},
-          {"schema", "free_lock"},
-          {"schema", "remove_dead"}}) {
+          {"upkeep", "free_lock"},
+          {"upkeep", "remove_dead"}}) {
         const std::string touch = "notices = ";
         EXPECT_EQ(text(file, name, written_nodes::one).find(touch), std::string::npos) << name;
         const std::string there = text(file, name, written_nodes::several);

@@ -30,10 +30,10 @@ protected:
     // A session that sends no heartbeat, and what it holds.
     session_id silent(std::chrono::milliseconds ttl, const key& name, std::chrono::hours delay) {
         const session_id id = session_id::random();
-        db_.inner()->use([&](connection& on, store& stores) {
-            stores.sessions->start(on, {id, "silent@host:1", ttl});
+        db_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<session_store>().start(on, {id, "silent@host:1", ttl});
             const acquire_request wanted{name, owner_id::random(), id, "silent@host:1", {}, delay};
-            stores.holds->try_acquire(on, wanted);
+            stores.get<hold_store>().try_acquire(on, wanted);
         });
         return id;
     }
@@ -73,8 +73,8 @@ TEST_F(doctor_test, new_tables_are_well) {
 
 // The lines that src/admin/<engine>/shape.sql has to have are those of the message.
 TEST_F(doctor_test, it_knows_what_the_migrations_make) {
-    db_.inner()->use_unchecked([](connection& on, store& stores) {
-        EXPECT_EQ(stores.health->known_shape(), stores.health->shape(on));
+    db_.inner()->use_unchecked([](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<health_store>().known_shape(), stores.get<health_store>().shape(on));
     });
 }
 
@@ -197,8 +197,8 @@ TEST_F(doctor_test, a_key_that_several_hold_for_long_is_told_once) {
 
 TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
     const session_id id = session_id::random();
-    db_.inner()->use([&](connection& on, store& stores) {
-        stores.sessions->start(on, {id, "silent@host:1", 100ms});
+    db_.inner()->use([&](connection& on, store_set& stores) {
+        stores.get<session_store>().start(on, {id, "silent@host:1", 100ms});
         const holder_request wanted{
             .key = key{"s"},
             .owner = owner_id::random(),
@@ -207,7 +207,7 @@ TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
             .kind = lock_kind::semaphore,
             .capacity = 2,
             .instead_of = {}};
-        const auto got = stores.holders->try_acquire(on, wanted);
+        const auto got = stores.get<holder_store>().try_acquire(on, wanted);
         EXPECT_EQ(got.status, holder_status::granted);
     });
     const auto found = soon_found(db_, "clean_up_behind");

@@ -41,20 +41,20 @@ protected:
     // Session rows without a process: they live as long as they were begun for.
     session_id begin(std::chrono::microseconds ttl) {
         const session_id id = session_id::random();
-        db_.inner()->use([&](connection& on, store& stores) {
-            stores.sessions->start(on, {id, "silent@host:1", ttl});
+        db_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<session_store>().start(on, {id, "silent@host:1", ttl});
         });
         return id;
     }
     void expire(const session_id& id) {
-        db_.inner()->use([&](connection& on, store& stores) {
-            stores.sessions->end(on, id, std::nullopt);
+        db_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<session_store>().end(on, id, std::nullopt);
         });
     }
     hold take(const key& name, const session_id& by) {
         const acquire_request wanted{name, owner_id::random(), by, "silent@host:1", {}};
-        return db_.inner()->use([&](connection& on, store& stores) {
-            return hold{name, wanted.owner, stores.holds->try_acquire(on, wanted).token};
+        return db_.inner()->use([&](connection& on, store_set& stores) {
+            return hold{name, wanted.owner, stores.get<hold_store>().try_acquire(on, wanted).token};
         });
     }
     void take_and_release(const key& name) {
@@ -235,7 +235,7 @@ TEST_F(grant_history_test, has_those_who_share_a_key) {
 TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
     keep_grant_history(db_);
     const session_id silent = begin(1h);
-    db_.inner()->use([&](connection& on, store& stores) {
+    db_.inner()->use([&](connection& on, store_set& stores) {
         const holder_request wanted{
             .key = name_,
             .owner = owner_id::random(),
@@ -243,7 +243,7 @@ TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
             .node_info = "silent@host:1",
             .mode = hold_mode::exclusive,
             .instead_of = {}};
-        stores.holders->try_acquire(on, wanted);
+        stores.get<holder_store>().try_acquire(on, wanted);
     });
     expire(silent);
     auto next = shared_mutex{one_, name_}.try_acquire();

@@ -171,9 +171,9 @@ TEST_F(mysql_doctor_test, transactions_that_begin_read_only_are_an_error) {
     const bool is_mariadb = db_.server().engine == engine::mariadb;
     const std::string name = is_mariadb ? "tx_read_only" : "transaction_read_only";
     EXPECT_FALSE(find(examine(db_), "unsuitable"));
-    db_.inner()->use_unchecked([&](connection& on, store& stores) {
+    db_.inner()->use_unchecked([&](connection& on, store_set& stores) {
         on.execute("SET SESSION " + name + " = ON");
-        const std::string said = stores.sessions->environment(on).unsuitable;
+        const std::string said = stores.get<session_store>().environment(on).unsuitable;
         on.execute("SET SESSION " + name + " = OFF");
         EXPECT_NE(said.find(name), std::string::npos) << said;
     });

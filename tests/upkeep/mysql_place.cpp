@@ -83,12 +83,12 @@ std::string place::program_name() {
 }
 
 void place::load(const std::string& script) const {
-    open().inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
+    open().inner()->use_unchecked([&](connection& on, store_set&) { on.execute_script(script); });
 }
 
 std::vector<std::string> place::shape() const {
     std::vector<std::string> lines;
-    open().inner()->use_unchecked([&](connection& on, store&) {
+    open().inner()->use_unchecked([&](connection& on, store_set&) {
         for (const char* each : shape_queries) add(lines, lines_of(on, each));
         for (const std::string& table : lines_of(
                  on,
@@ -103,7 +103,7 @@ std::vector<std::string> place::shape() const {
 }
 
 std::vector<std::string> place::columns() const {
-    return open().inner()->use_unchecked([](connection& on, store&) {
+    return open().inner()->use_unchecked([](connection& on, store_set&) {
         return lines_of(
             on,
             "SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns "

@@ -57,7 +57,7 @@ private:
 
 // Each statement on its own, on one connection.
 inline void run_in(const database& db, const std::vector<std::string>& statements) {
-    db.inner()->use_unchecked([&](connection& on, store&) {
+    db.inner()->use_unchecked([&](connection& on, store_set&) {
         for (const std::string& each : statements) on.execute(each);
     });
 }

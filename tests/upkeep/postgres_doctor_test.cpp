@@ -108,7 +108,7 @@ TEST_F(postgres_doctor_test, an_old_transaction_is_named) {
 TEST_F(postgres_doctor_test, a_prepared_transaction_is_named) {
     const std::string name = fresh_prefix() + "prepared";
     const database other = here_.open();
-    other.inner()->use_unchecked([&](connection& on, store&) {
+    other.inner()->use_unchecked([&](connection& on, store_set&) {
         on.execute("BEGIN");
         on.execute("CREATE TABLE probe (id int)");
         on.execute("PREPARE TRANSACTION '" + name + "'");

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "admin/history_store.hpp"
-#include "admin/schema_store.hpp"
+#include "database/schema_store.hpp"
 #include "jobs/job_bell_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_schedule_store.hpp"
@@ -18,9 +18,11 @@
 #include "leasehold/once.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "locks/fence_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "runs/run_store.hpp"
 #include "session/session_store.hpp"
+#include "session/upkeep_store.hpp"
 #include "support/calm.hpp"
 #include "upkeep/place.hpp"
 
@@ -49,9 +51,9 @@ void use_locks(const database& db) {
     // Somebody waits, and is handed the key.
     auto held = mutex{one, name}.try_acquire();
     ASSERT_TRUE(held);
-    db.inner()->use([&](connection& on, store& stores) {
+    db.inner()->use([&](connection& on, store_set& stores) {
         const acquire_request wanted{name, owner_id::random(), other.id(), "waits", {}};
-        stores.waiters->enqueue(on, wanted);
+        stores.get<waiter_store>().enqueue(on, wanted);
     });
     request_revoke(db, name);
     held->release();
@@ -60,19 +62,20 @@ void use_locks(const database& db) {
 }
 
 void use_tasks(const database& db) {
-    db.inner()->use([&](connection& on, store& stores) {
+    db.inner()->use([&](connection& on, store_set& stores) {
         const run_claim run{fresh(), {1}, owner_id::random(), "node", schedule::instant{}};
-        EXPECT_TRUE(stores.runs->claim(on, run));
-        EXPECT_TRUE(stores.runs->finish(on, {run.name, run.token, run.owner, {}}));
-        stores.runs->list(on, "", "", 10);
-        EXPECT_TRUE(stores.runs->forget(on, run.name));
+        EXPECT_TRUE(stores.get<run_store>().claim(on, run));
+        EXPECT_TRUE(stores.get<run_store>().finish(on, {run.name, run.token, run.owner, {}}));
+        stores.get<run_store>().list(on, "", "", 10);
+        EXPECT_TRUE(stores.get<run_store>().forget(on, run.name));
     });
     const std::string resource = identity::random().text();
     for (const std::int64_t token : {1, 2}) {
         transaction tx = db.begin();
-        db.inner()->use([&](connection&, store& stores) {
+        db.inner()->use([&](connection&, store_set& stores) {
             connection& inside = transaction_ref{tx}.inside();
-            EXPECT_TRUE(stores.runs->admit(inside, key{resource}, fencing_token{token}));
+            EXPECT_TRUE(stores.get<fence_store>().admit(inside, key{resource}, fencing_token{token})
+            );
         });
         tx.commit();
     }
@@ -86,12 +89,12 @@ void use_schedules(const database& db) {
     EXPECT_TRUE(set_job_schedule(db, what));
     EXPECT_TRUE(pause_job_schedule(db, what.name));
     EXPECT_TRUE(find_job_schedule(db, what.name));
-    db.inner()->use([&](connection& on, store& stores) {
-        stores.job_schedules->due(on, what.queue, {});
+    db.inner()->use([&](connection& on, store_set& stores) {
+        stores.get<job_schedule_store>().due(on, what.queue, {});
         on.begin();
-        auto row = stores.job_schedules->find(on, what.name).rows.at(0);
-        EXPECT_TRUE(stores.job_schedules->advance(on, row));
-        stores.job_schedules->note_job(on, what.name, 1);
+        auto row = stores.get<job_schedule_store>().find(on, what.name).rows.at(0);
+        EXPECT_TRUE(stores.get<job_schedule_store>().advance(on, row));
+        stores.get<job_schedule_store>().note_job(on, what.name, 1);
         on.commit();
     });
     EXPECT_TRUE(remove_job_schedule(db, what.name));
@@ -109,10 +112,10 @@ void use_needs(const database& db) {
 // Rows of jobs are made, read, changed and removed, in every table of theirs.
 void use_jobs(const database& db) {
     const session worker{db, calm("worker")};
-    db.inner()->use([&](connection& on, store& stores) {
+    db.inner()->use([&](connection& on, store_set& stores) {
         const std::string queue = identity::random().text();
-        job_store& jobs = *stores.jobs;
-        job_queue_store& queues = *stores.job_queues;
+        job_store& jobs = stores.get<job_store>();
+        job_queue_store& queues = stores.get<job_queue_store>();
         queues.set_limits(on, queue, {.running_max = 10});
         EXPECT_TRUE(queues.take_turn(on, queue, 1h));
         jobs.enqueue(on, queue, {{.kind = "a", .ordering_key = "one"}, {.kind = "b"}});
@@ -139,11 +142,11 @@ void use_jobs(const database& db) {
         queues.queue_names(on);
         queues.describe_queues(on);
         const auto bell = identity::random();
-        stores.job_bells->add(on, {queue}, worker.id(), {bell, "here"});
-        stores.job_bells->add(on, {queue}, worker.id(), {bell, "there"});
-        EXPECT_EQ(stores.job_bells->list(on, queue, bell, 1).size(), 1U);
-        stores.job_bells->remove(on, {queue}, bell);
-        stores.job_bells->prune(on, queue);
+        stores.get<job_bell_store>().add(on, {queue}, worker.id(), {bell, "here"});
+        stores.get<job_bell_store>().add(on, {queue}, worker.id(), {bell, "there"});
+        EXPECT_EQ(stores.get<job_bell_store>().list(on, queue, bell, 1).size(), 1U);
+        stores.get<job_bell_store>().remove(on, {queue}, bell);
+        stores.get<job_bell_store>().prune(on, queue);
     });
     use_needs(db);
     use_schedules(db);
@@ -151,16 +154,16 @@ void use_jobs(const database& db) {
 
 // It does not matter if there is anything to clear: rights are asked for before rows.
 void clean_up(const database& db) {
-    db.inner()->use([&](connection& on, store& stores) {
+    db.inner()->use([&](connection& on, store_set& stores) {
         const auto id = session_id::random();
-        EXPECT_TRUE(stores.sessions->start(on, {id, "short", 1h}));
-        stores.sessions->heartbeat(on, id, 1h, {});
-        stores.sessions->end(on, id, std::nullopt);
+        EXPECT_TRUE(stores.get<session_store>().start(on, {id, "short", 1h}));
+        stores.get<session_store>().heartbeat(on, id, 1h, {});
+        stores.get<session_store>().end(on, id, std::nullopt);
         const std::string any_place = "a place of 24 bytes or so";
-        for (const upkeep_progress& each : stores.schema->progress(on)) {
-            stores.schema->take_turn(on, each, 0us);
-            stores.schema->look(on, each.task, "", 10, 1h);
-            stores.schema->clear(on, each.task, {any_place}, 1h);
+        for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
+            stores.get<upkeep_store>().take_turn(on, each, 0us);
+            stores.get<upkeep_store>().look(on, each.task, "", 10, 1h);
+            stores.get<upkeep_store>().clear(on, each.task, {any_place}, 1h);
         }
     });
 }
@@ -168,7 +171,9 @@ void clean_up(const database& db) {
 void use_history(const database& db) {
     EXPECT_FALSE(find_grant_history(db).is_broken);
     list_grants(db);
-    db.inner()->use([](connection& on, store& stores) { stores.history->prune(on, 10); });
+    db.inner()->use([](connection& on, store_set& stores) {
+        stores.get<upkeep_store>().prune_history(on, 10);
+    });
 }
 
 void work(const database& db) {

@@ -22,7 +22,7 @@ std::string contents(const std::string& name) {
 
 // The rows that both ways of making the tables must leave in them.
 std::vector<std::string> rows_of(const place& where) {
-    return where.open().inner()->use_unchecked([](connection& on, store&) {
+    return where.open().inner()->use_unchecked([](connection& on, store_set&) {
         auto lines = lines_of(on, "SELECT * FROM leasehold_fence_mark");
         const auto records = lines_of(
             on, "SELECT version, name, checksum, finished FROM leasehold_migration ORDER BY version"

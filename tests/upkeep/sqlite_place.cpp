@@ -54,7 +54,7 @@ database place::open_named(const std::string& prefix) const {
 void place::load(const std::string& script) const {
     const database db = open();
     db.inner()->create();  // as sqlite3 makes the file it is given
-    db.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
+    db.inner()->use_unchecked([&](connection& on, store_set&) { on.execute_script(script); });
 }
 
 // SQLite makes it for the first AUTOINCREMENT, and nobody can drop it.
@@ -62,7 +62,7 @@ constexpr const char* is_ours = "name <> 'sqlite_sequence'";
 
 std::vector<std::string> place::shape() const {
     std::vector<std::string> lines;
-    open().inner()->use_unchecked([&](connection& on, store&) {
+    open().inner()->use_unchecked([&](connection& on, store_set&) {
         const auto tables = lines_of(
             on, std::string{"SELECT name FROM sqlite_master WHERE type = 'table' AND "} + is_ours
         );
@@ -92,7 +92,7 @@ std::vector<std::string> place::shape() const {
 }
 
 std::vector<std::string> place::columns() const {
-    return open().inner()->use_unchecked([](connection& on, store&) {
+    return open().inner()->use_unchecked([](connection& on, store_set&) {
         return lines_of(
             on,
             "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c "

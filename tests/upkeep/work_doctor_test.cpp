@@ -30,14 +30,14 @@ protected:
             0us,
             true,
             when};
-        db_.inner()->use([&](connection& on, store& stores) {
-            EXPECT_TRUE(stores.runs->claim(on, wanted));
+        db_.inner()->use([&](connection& on, store_set& stores) {
+            EXPECT_TRUE(stores.get<run_store>().claim(on, wanted));
         });
         return wanted;
     }
     void end(const run_claim& of, run_result how) {
-        db_.inner()->use([&](connection& on, store& stores) {
-            stores.runs->finish(on, {of.name, of.token, of.owner, std::move(how)});
+        db_.inner()->use([&](connection& on, store_set& stores) {
+            stores.get<run_store>().finish(on, {of.name, of.token, of.owner, std::move(how)});
         });
     }
     // A column of times, so much earlier.
@@ -169,9 +169,9 @@ TEST_F(work_doctor_test, schedules_that_cannot_fire_or_should_have_are_told) {
 TEST_F(work_doctor_test, a_missing_index_is_named_with_what_makes_it) {
     std::vector<index_maker> known;
     std::vector<std::string> shape;
-    db_.inner()->use_unchecked([&](connection&, store& stores) {
-        known = stores.health->known_indexes();
-        shape = stores.health->known_shape();
+    db_.inner()->use_unchecked([&](connection&, store_set& stores) {
+        known = stores.get<health_store>().known_indexes();
+        shape = stores.get<health_store>().known_shape();
     });
     for (const std::string& line : shape) {
         if (line.find(" index (") == std::string::npos || line.find(" unique ") < line.find('(')) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/in_words.hpp"
+#include "sql/mysql/dialect.hpp"
 #include "sql/mysql/named_values.hpp"
-#include "sql/mysql/stores.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -150,12 +150,3 @@ SELECT {grant}
 FROM {prefix}grant_history h FORCE INDEX (PRIMARY)
 WHERE h.lock_key = $1 AND h.ended_at >= {utc} - $2
 ORDER BY h.lock_key DESC, h.token DESC LIMIT $3;
-
--- The time before which the rows that are removed now had ended. Reads: 1 row.
--- name: kept_since
-SELECT {utc} - r.keep FROM {prefix}grant_history_rule r WHERE r.id = 1;
-
--- $1 that time, $2 limit. Index: grant_history_ended. Reads: 1 row for each. Of two concurrent
--- calls the second waits for the rows of the first, and then deletes fewer rows.
--- name: prune
-DELETE FROM {prefix}grant_history WHERE ended_at < $1 ORDER BY ended_at LIMIT $2;

@@ -1,8 +1,7 @@
-// On MySQL and MariaDB this proves rights before it makes triggers. A bound that a subquery
-// computes does not bound an index: a statement reads it first. The statements: history.sql.
+// On MySQL and MariaDB this proves rights before it makes triggers. The statements: history.sql.
 #include "admin/sql_history_store.hpp"
 
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
@@ -23,11 +22,6 @@ public:
             texts.emplace_back(texts_.source(each));
         }
         return are_all_in(read(on, "triggers"), texts);
-    }
-
-    std::int64_t prune(connection& on, int rows_max) override {
-        const auto kept_since = read(on, "kept_since").rows.at(0).integer(0);
-        return write(on, "prune", {kept_since, rows_max}).affected_rows;
     }
 };
 

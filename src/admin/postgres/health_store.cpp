@@ -2,7 +2,7 @@
 #include "admin/sql_health_store.hpp"
 
 #include "core/in_words.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {

@@ -178,14 +178,3 @@ SELECT {grant}
    AND h.ended_at >= (SELECT clock_timestamp() - $2::bigint * interval '1 microsecond')
  ORDER BY h.lock_key DESC, h.token DESC
  LIMIT $3;
-
--- $1 limit. Deletes rows by their place. Index: grant_history_ended. Reads: 2 rows for each. Of two
--- concurrent calls the second waits for the rows of the first, and then deletes fewer rows.
--- name: prune
-DELETE FROM {prefix}grant_history
- WHERE ctid = ANY (ARRAY(
-    SELECT h.ctid FROM {prefix}grant_history h
-     WHERE h.ended_at < (SELECT clock_timestamp() - r.keep * interval '1 microsecond'
-                           FROM {prefix}grant_history_rule r WHERE r.id = 1)
-     ORDER BY h.ended_at LIMIT (SELECT $1::bigint)))
-RETURNING 0, {asynchronous};

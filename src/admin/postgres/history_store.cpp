@@ -2,7 +2,7 @@
 // statements: history.sql.
 #include "admin/sql_history_store.hpp"
 
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "admin/sqlite/network_file.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

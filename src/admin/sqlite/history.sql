@@ -127,22 +127,3 @@ SELECT {grant}
  WHERE h.lock_key = $1 AND +h.ended_at >= {wall} - $2
  ORDER BY h.token DESC
  LIMIT $3;
-
--- Says whether `prune` or `note_clock` has anything to do. Reads: 2 rows.
--- name: look
-SELECT 1
-  FROM {prefix}grant_history_rule r
- WHERE r.id = 1
-   AND ((r.is_on = 1 AND (r.boot_id <> {boot}
-                          OR abs({wall} - {now} - r.clock_offset) > 10000))
-        OR EXISTS (SELECT 1 FROM {prefix}grant_history h WHERE h.ended_at < {wall} - r.keep));
-
--- name: note_clock
-UPDATE {prefix}grant_history_rule SET clock_offset = {wall} - {now}, boot_id = {boot} WHERE id = 1;
-
--- $1 how many. Index: grant_history_ended. Reads: 2 rows for each.
--- name: prune
-DELETE FROM {prefix}grant_history WHERE (lock_key, token) IN (
-    SELECT h.lock_key, h.token FROM {prefix}grant_history h
-     WHERE h.ended_at < (SELECT {wall} - r.keep FROM {prefix}grant_history_rule r WHERE r.id = 1)
-     ORDER BY h.ended_at LIMIT $1);

@@ -8,13 +8,14 @@
 // between: seen 27 times in 100,000 claims, each in a batch that tried rows in random order, so
 // batches go in one direction. NOWAIT is no way: MariaDB reports it as 1205.
 #include "claims/table_store.hpp"
+#include "claims/sql_stores.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 #include "claims/mysql/table_catalogue.hpp"
 #include "leasehold/error.hpp"
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -11,11 +11,12 @@
 #include "claims/table_store.hpp"
 #include <algorithm>
 #include <bit>
+#include "claims/sql_stores.hpp"
 
 #include "claims/postgres/table_catalogue.hpp"
 #include "leasehold/error.hpp"
 #include "sql/postgres/array_columns.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -6,10 +6,11 @@
 #include <iterator>
 
 #include "claims/sql_plain_table_store.hpp"
+#include "claims/sql_stores.hpp"
 #include "claims/table_store.hpp"
 #include "leasehold/error.hpp"
 #include "sql/sql_text.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

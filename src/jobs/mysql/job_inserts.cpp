@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "jobs/job_store.hpp"
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "leasehold/error.hpp"
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -8,7 +8,7 @@
 #include "core/hexadecimal.hpp"
 #include "jobs/mysql/job_inserts.hpp"
 #include "jobs/mysql/known_queues.hpp"
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -11,7 +11,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "sql/postgres/array_text.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

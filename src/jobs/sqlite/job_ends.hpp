@@ -5,7 +5,7 @@
 #include <string>
 
 #include "leasehold/job.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 

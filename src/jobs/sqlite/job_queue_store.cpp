@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "jobs/sql_stores.hpp"
 #include "jobs/sqlite/job_ends.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 class sqlite_job_queue_store final : public sql_job_queue_store {
 public:
     explicit sqlite_job_queue_store(shared_dialect how)
-        : sql_job_queue_store(how), sqlite_(std::move(how)), jobs_(sqlite_->of("job")) {}
+        : sql_job_queue_store(how), sqlite_(std::move(how)), jobs_(sqlite_->of(jobs_sql, "job")) {}
 
     std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
         std::vector<queue_look> all;

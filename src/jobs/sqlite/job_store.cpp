@@ -9,7 +9,7 @@
 #include "jobs/sqlite/job_ends.hpp"
 #include "jobs/sqlite/row_list.hpp"
 #include "leasehold/error.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

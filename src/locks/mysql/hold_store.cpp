@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "locks/sql_hold_rows.hpp"
-#include "sql/mysql/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
 class mysql_multi_lock_store final : public multi_lock_store, private sql_store {
 public:
-    explicit mysql_multi_lock_store(shared_dialect how) : sql_store(std::move(how), "multi_lock") {}
+    explicit mysql_multi_lock_store(shared_dialect how)
+        : sql_store(std::move(how), locks_sql, "multi_lock") {}
 
     acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {
         // Takeable when looked at and yet not granted: another session was faster.

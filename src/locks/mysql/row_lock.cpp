@@ -1,7 +1,8 @@
 // The transaction that keeps a row locked on MySQL and MariaDB; row_lock.sql finds it out.
 #include "leasehold/error.hpp"
 #include "locks/sql_hold_rows.hpp"
-#include "sql/mysql/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/mysql/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {
@@ -16,7 +17,7 @@ std::optional<result> if_allowed(
     std::optional<error>* refusal = nullptr
 ) {
     try {
-        return how.write(on, how.of("row_lock")[name], values);
+        return how.write(on, how.of(locks_sql, "row_lock")[name], values);
     } catch (const error& failure) {
         const bool may_not =
             failure.code() == errc::permission_denied || failure.code() == errc::read_only;
@@ -80,7 +81,7 @@ std::optional<row_lock_info> find_row_lock(
     found.missing_right = missing;
     if (found.connection != 0) {
         found.way_to_end = replaced(
-            how.of("row_lock").source("end_connection"),
+            how.of(locks_sql, "row_lock").source("end_connection"),
             "{connection}",
             std::to_string(found.connection)
         );

@@ -4,7 +4,7 @@
 
 #include "leasehold/error.hpp"
 #include "sql/postgres/array_text.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "locks/sql_hold_rows.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

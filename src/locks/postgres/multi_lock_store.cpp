@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "locks/sql_hold_rows.hpp"
-#include "sql/postgres/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/postgres/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {
@@ -34,7 +35,7 @@ std::string keys_with_tokens(std::size_t count, std::size_t first) {
 class postgres_multi_lock_store final : public multi_lock_store, private sql_store {
 public:
     explicit postgres_multi_lock_store(shared_dialect how)
-        : sql_store(std::move(how), "multi_lock") {}
+        : sql_store(std::move(how), locks_sql, "multi_lock") {}
 
     acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {
         const std::size_t size = wanted.keys.size();

@@ -1,7 +1,8 @@
 // The transaction that keeps a row locked on PostgreSQL; row_lock.sql finds it out.
 #include "leasehold/error.hpp"
 #include "locks/sql_hold_rows.hpp"
-#include "sql/postgres/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/postgres/dialect.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {
@@ -10,7 +11,7 @@ namespace {
 // nullopt if this user lacks the right to lock rows, or this server takes no locks.
 std::optional<bool> is_locked(const sql_dialect& how, connection& on, const parameters& key) {
     try {
-        const result found = how.write(on, how.of("row_lock")["is_locked"], key);
+        const result found = how.write(on, how.of(locks_sql, "row_lock")["is_locked"], key);
         return found.rows.at(0).integer(0) != 0;
     } catch (const error& failure) {
         const bool may_not =
@@ -26,7 +27,7 @@ std::optional<row_lock_info> find_row_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
     constexpr std::size_t prepared = 7, is_hidden = 8, waits_for_standby = 9, statement = 10;
-    const statements& texts = how.of("row_lock");
+    const statements& texts = how.of(locks_sql, "row_lock");
     const parameters key{value_of(name)};
     const auto locked = is_locked(how, on, key);
     if (locked == false) return std::nullopt;

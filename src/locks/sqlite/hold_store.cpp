@@ -4,7 +4,7 @@
 
 #include "leasehold/error.hpp"
 #include "locks/sql_hold_rows.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

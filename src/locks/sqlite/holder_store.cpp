@@ -2,7 +2,7 @@
 #include "locks/sql_holder_store.hpp"
 
 #include "locks/sql_hold_rows.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

@@ -2,8 +2,9 @@
 #include "locks/multi_lock_store.hpp"
 
 #include "locks/sql_hold_rows.hpp"
+#include "locks/sql_stores.hpp"
 #include "sql/sql_text.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 class sqlite_multi_lock_store final : public multi_lock_store, private sql_store {
 public:
     explicit sqlite_multi_lock_store(shared_dialect how)
-        : sql_store(how, "multi_lock"), sqlite_(std::move(how)) {}
+        : sql_store(how, locks_sql, "multi_lock"), sqlite_(std::move(how)) {}
 
     // Reads first, without the write lock: a refused try writes nothing and waits for nobody.
     acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {

@@ -9,7 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "sql/sqlite/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -84,7 +85,7 @@ std::string state_of(const std::string& stat) {
 std::optional<row_lock_info> find_file_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
-    const result seen = how.read(on, how.of("row_lock")["file"], {});
+    const result seen = how.read(on, how.of(locks_sql, "row_lock")["file"], {});
     if (seen.rows.empty() || seen.rows[0].is_null(0)) return std::nullopt;
     const std::string path = seen.rows[0].bytes(0);
     row_lock_info found;

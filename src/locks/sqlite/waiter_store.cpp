@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "leasehold/error.hpp"
-#include "sql/sqlite/stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

@@ -1,7 +1,7 @@
 // Claims runs on MySQL and MariaDB. The statements: run.sql.
 #include "runs/sql_run_store.hpp"
 
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -1,6 +1,5 @@
--- SQLite: records of run-once tasks, and highest tokens of resources. Fire times are dates, so they
--- are of the wall clock. The test whether a run is still held uses the clock since boot, as all
--- other statements do.
+-- SQLite: records of run-once tasks. Fire times are dates, so they are of the wall clock. The test
+-- whether a run is still held uses the clock since boot, as all other statements do.
 
 -- Describes record r: see sql_run_store.cpp. The casts are for values that are no numbers, which
 -- somebody has written by hand: such a record hides no other one.
@@ -50,13 +49,3 @@ SELECT {wall}, {run} FROM {prefix}run r
 -- $1 name.
 -- name: forget
 DELETE FROM {prefix}run WHERE name = $1;
-
--- $1 resource, $2 token. Each of the two reads 1 row, by primary key.
--- name: admit
-INSERT INTO {prefix}fence_guard AS g (resource, fence) VALUES ($1, $2)
-ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE g.fence <= excluded.fence
-RETURNING fence;
-
--- $1 resource.
--- name: highest
-SELECT fence FROM {prefix}fence_guard WHERE resource = $1;

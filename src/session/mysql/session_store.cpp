@@ -4,8 +4,8 @@
 // whether value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
 #include "session/sql_session_store.hpp"
 
+#include "sql/mysql/dialect.hpp"
 #include "sql/mysql/named_values.hpp"
-#include "sql/mysql/stores.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -2,7 +2,7 @@
 #include "session/sql_session_store.hpp"
 
 #include "core/hexadecimal.hpp"
-#include "sql/postgres/stores.hpp"
+#include "sql/postgres/dialect.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "sql/sqlite/stores.hpp"
+#include "locks/sql_stores.hpp"
+#include "sql/sqlite/dialect.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 class sqlite_session_store final : public sql_session_store {
 public:
     explicit sqlite_session_store(shared_dialect how)
-        : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of("hold")) {}
+        : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of(locks_sql, "hold")) {}
 
     server_environment environment(connection& on) override {
         return {.durability = weak_durability(on)};

@@ -1,7 +1,7 @@
 #pragma once
 // Upkeep of many rows in packets each of which is a transaction of its own, so that no row stays
 // locked between two round trips, where a paused process would keep others from their keys.
-#include "sql/mysql/stores.hpp"
+#include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
 

@@ -1,0 +1,26 @@
+#include "database/sql_stores.hpp"
+
+#include "database/sql_schema_store.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr sql_block postgres_database[] = {
+#include "statements_database_postgres.inc"
+};
+constexpr sql_block mysql_database[] = {
+#include "statements_database_mysql.inc"
+};
+constexpr sql_block sqlite_database[] = {
+#include "statements_database_sqlite.inc"
+};
+
+}  // namespace
+
+const sql_source database_sql{postgres_database, mysql_database, sqlite_database};
+
+std::unique_ptr<schema_store> schema_store::make(const std::shared_ptr<const sql_dialect>& how) {
+    return std::make_unique<sql_schema_store>(how);
+}
+
+}  // namespace leasehold

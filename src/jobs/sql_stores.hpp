@@ -1,0 +1,34 @@
+#pragma once
+// Private to the dialects: the statements of jobs, and the stores that an engine has for itself.
+#include <memory>
+
+#include "jobs/job_queue_store.hpp"
+#include "jobs/job_store.hpp"
+#include "sql/statements.hpp"
+
+namespace leasehold {
+
+extern const sql_source jobs_sql;
+
+namespace postgres_dialect {
+
+std::unique_ptr<job_store> make_job_store(std::shared_ptr<const sql_dialect> how);
+std::unique_ptr<job_queue_store> make_job_queue_store(std::shared_ptr<const sql_dialect> how);
+
+}  // namespace postgres_dialect
+namespace mysql_dialect {
+
+std::unique_ptr<job_store> make_job_store(std::shared_ptr<const sql_dialect> how);
+std::unique_ptr<job_queue_store> make_job_queue_store(std::shared_ptr<const sql_dialect> how);
+
+}  // namespace mysql_dialect
+namespace sqlite_dialect {
+
+class dialect;
+
+std::unique_ptr<job_store> make_job_store(std::shared_ptr<const dialect> how);
+std::unique_ptr<job_queue_store> make_job_queue_store(std::shared_ptr<const dialect> how);
+
+}  // namespace sqlite_dialect
+
+}  // namespace leasehold
