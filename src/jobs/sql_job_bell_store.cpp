@@ -1,4 +1,5 @@
 #include "jobs/sql_job_bell_store.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold {
 
@@ -28,7 +29,7 @@ std::vector<job_bell> sql_job_bell_store::list(
         if (rest == 0) break;
         const parameters values{std::string{queue}, value_of(from), rest};
         for (const row& each : read(on, part, values).rows) {
-            bells.push_back({identity::from_bytes(each.bytes(0)), each.bytes(1)});
+            bells.push_back({identity_of(each, 0), each.bytes(1)});
         }
     }
     return bells;

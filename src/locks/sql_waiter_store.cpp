@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -28,11 +29,7 @@ queued_waiter queued_in(const row& from, std::string name) {
     const std::chrono::microseconds waited{std::max(std::int64_t{0}, from.integer(4))};
     return {
         from.integer(0),
-        {identity::from_bytes(from.bytes(1)),
-         identity::from_bytes(from.bytes(2)),
-         from.bytes(3),
-         waited,
-         std::move(name)}};
+        {identity_of(from, 1), identity_of(from, 2), from.bytes(3), waited, std::move(name)}};
 }
 
 }  // namespace
@@ -169,12 +166,7 @@ hand_over_result sql_waiter_store::handed_over(
     const key& name, const row& from, std::size_t first, fencing_token token
 ) {
     successor next{
-        name,
-        identity::from_bytes(from.bytes(first)),
-        identity::from_bytes(from.bytes(first + 1)),
-        token,
-        std::nullopt,
-        {}};
+        name, identity_of(from, first), identity_of(from, first + 1), token, std::nullopt, {}};
     if (!from.is_null(first + 2)) {
         next.hold_at_most = std::chrono::microseconds{from.integer(first + 2)};
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "leasehold/identity.hpp"
 #include "leasehold/value.hpp"
 
 namespace leasehold {
@@ -16,6 +17,12 @@ inline std::string text_or_empty(const row& from, std::size_t column) {
 
 inline std::int64_t number_or(const row& from, std::size_t column, std::int64_t otherwise) {
     return from.is_null(column) ? otherwise : from.integer(column);
+}
+
+// A row that somebody has damaged by hand hides no other row of a list: its id is that of nobody.
+inline identity identity_of(const row& from, std::size_t column) {
+    const std::string& bytes = from.bytes(column);
+    return bytes.size() == identity::size_bytes ? identity::from_bytes(bytes) : identity{};
 }
 
 // A clock that was set back must not make a duration negative. Null: 0.

@@ -73,7 +73,8 @@ DECLARE
 BEGIN
     SELECT l.kind, l.forced INTO used_as, forced_fence
       FROM {where}.{bare}lock l WHERE l.lock_key = OLD.lock_key;
-    IF used_as NOT IN (2, 3) THEN
+    -- Null where somebody has removed the lock's row by hand.
+    IF used_as IS NULL OR used_as NOT IN (2, 3) THEN
         RETURN NULL;
     END IF;
     SELECT s.expires_at INTO dies_at FROM {where}.{bare}session s WHERE s.id = OLD.session_id;

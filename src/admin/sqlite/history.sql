@@ -106,8 +106,9 @@ SELECT r.is_on, r.keep,
 
 -- The columns of row h, in the order of history_store.cpp.
 -- word: grant
-h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {wall} - h.ended_at,
-h.held_for, h.ending
+h.lock_key, CAST(h.token AS INTEGER), CAST(h.kind AS INTEGER), CAST(h.mode AS INTEGER),
+CAST(h.permits AS INTEGER), h.node_info, h.metadata, CAST({wall} - h.ended_at AS INTEGER),
+CAST(h.held_for AS INTEGER), CAST(h.ending AS INTEGER)
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 how long ago
 -- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended

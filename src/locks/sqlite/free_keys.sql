@@ -5,7 +5,8 @@
 -- free. A dead session counts as a holder until it died. For a hold of another boot no time is
 -- known.
 -- name: list
-SELECT lock_key, fence, node_info, waiters, kind, free_for FROM (
+SELECT lock_key, CAST(fence AS INTEGER), node_info, waiters, CAST(kind AS INTEGER),
+       CAST(free_for AS INTEGER) FROM (
     SELECT l.lock_key, l.fence, l.node_info, {waiters} AS waiters, l.kind, l.arrived,
            {live_hold} AND {of_this_boot} AS is_held,
            CASE WHEN {of_this_boot} THEN {now} - coalesce(

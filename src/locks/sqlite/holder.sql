@@ -7,10 +7,14 @@ NOT EXISTS (
 
 -- Describes a hold, in the order of holder_in() in hold_rows.cpp.
 -- word: holder
-h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
-coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id), {now}) - {now},
-NULL, coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1), h.mode,
-h.permits
+h.lock_key, CAST(h.fence AS INTEGER), 1,
+CAST(h.owner AS BLOB), CAST(h.session_id AS BLOB), h.node_info, 0,
+CAST({now} - h.granted_at AS INTEGER),
+CAST(coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id), {now}) - {now}
+     AS INTEGER),
+NULL,
+CAST(coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1) AS INTEGER),
+CAST(h.mode AS INTEGER), CAST(h.permits AS INTEGER)
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
 -- way to, $10 token of the hold in place or null: in these five; $11 in `grant`: the new token.
@@ -179,7 +183,8 @@ SELECT (SELECT count(*) FROM {prefix}lock l
 
 -- $1 the first key that may be listed, $2 the first after all, $3 limit.
 -- name: gates
-SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
+SELECT l.lock_key, CAST(l.fence AS INTEGER), l.node_info, CAST(l.kind AS INTEGER),
+       CAST(l.capacity AS INTEGER), CAST(l.arrived AS INTEGER), (
            SELECT count(*) FROM {prefix}holder h
             WHERE h.lock_key = l.lock_key AND h.mode & {waiting} <> 0 AND {live})
   FROM {prefix}lock l

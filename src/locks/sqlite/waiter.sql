@@ -74,7 +74,8 @@ SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
 -- $1 key, $2 ticket, $3 limit.
 -- name: list
-SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
+SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BLOB),
+       w.node_info, CAST({now} - w.queued_at AS INTEGER)
   FROM {prefix}waiter w
  WHERE w.lock_key = $1 AND w.ticket > $2
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
@@ -83,7 +84,8 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
 -- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
 -- $4 limit. The last column is the key.
 -- name: list_all
-SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
+SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BLOB),
+       w.node_info, CAST({now} - w.queued_at AS INTEGER), w.lock_key
   FROM {prefix}waiter w
  WHERE (w.lock_key, w.ticket) > ($1, $2) AND w.lock_key < $3
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}

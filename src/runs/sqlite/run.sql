@@ -5,7 +5,7 @@
 -- somebody has written by hand: such a record hides no other one.
 -- word: run
 r.name, CAST(r.tick AS INTEGER), CAST(r.token AS INTEGER),
-CASE WHEN length(CAST(r.owner AS BLOB)) = 16 THEN r.owner ELSE zeroblob(16) END, r.node_info,
+CAST(r.owner AS BLOB), r.node_info,
 CAST({wall} - r.started_at AS INTEGER), CAST(r.finished_at - r.started_at AS INTEGER),
 CAST(r.opens_at - {wall} AS INTEGER), CAST(r.state AS INTEGER), CAST(r.exit_status AS INTEGER),
 r.message, r.schedule,

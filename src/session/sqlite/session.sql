@@ -57,9 +57,9 @@ DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now};
 
 -- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
-SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
-       expires_at - {now}
-  FROM {prefix}session
+SELECT CAST(s.id AS BLOB), node_info, expires_at > {now}, CAST({now} - started_at AS INTEGER),
+       CAST({now} - heartbeat_at AS INTEGER), CAST(expires_at - {now} AS INTEGER)
+  FROM {prefix}session s
  WHERE {of_this_boot}
  ORDER BY started_at, id;
 

@@ -28,19 +28,23 @@ UPDATE {prefix}upkeep
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce(w.ends_at + w.lock_delay <= {now}, 1) END,
-       w.is_queued, CASE WHEN w.session_id IS NOT NULL THEN w.ends_at END
+       w.is_queued, CASE WHEN w.session_id IS NOT NULL THEN CAST(w.ends_at AS INTEGER) END
   FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
                l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s
                                         WHERE s.id = l.session_id)) AS ends_at
           FROM {prefix}lock l WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3) w;
 
--- Holders and waiters: {table}, and {rest}, the second column of its key.
+-- Holders and waiters: {table}, and {rest}, the second column of its key. Passes over a row whose
+-- key somebody has written by hand, and that is no place in the table.
 -- name: look_at_dead
-SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0, w.ends_at
+SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0, CAST(w.ends_at AS INTEGER)
   FROM (SELECT h.lock_key, h.{rest},
                (SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id) AS ends_at
-          FROM {prefix}{table} h WHERE (h.lock_key, h.{rest}) > ($1, $2)
+          FROM {prefix}{table} h
+         WHERE (h.lock_key, h.{rest}) > ($1, $2)
+           AND (typeof(h.{rest}) = 'integer'
+                OR (typeof(h.{rest}) = 'blob' AND length(h.{rest}) = 16))
          ORDER BY h.lock_key, h.{rest} LIMIT $3) w;
 
 -- Tasks 1 to 3 look at rows that refer to sessions.

@@ -32,12 +32,15 @@
 -- word: free
 owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}
 
--- Describes a hold, in the order of hold_in() in hold_rows.cpp.
+-- Describes a hold, in the order of hold_in() in hold_rows.cpp. The casts, here and in other lists,
+-- are for values that somebody has written by hand: a damaged row hides no other one.
 -- word: hold
-l.lock_key, l.fence, {live_hold} AND {of_this_boot} AS is_held, l.owner, l.session_id, l.node_info,
-l.reentrant_count, {now} - l.changed_at AS held_for,
-coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = l.session_id),
-         {now}) - {now} AS remaining, l.metadata
+l.lock_key, CAST(l.fence AS INTEGER) AS fence, {live_hold} AND {of_this_boot} AS is_held,
+CAST(l.owner AS BLOB) AS owner, CAST(l.session_id AS BLOB) AS session_id, l.node_info,
+CAST(l.reentrant_count AS INTEGER) AS reentrant_count,
+CAST({now} - l.changed_at AS INTEGER) AS held_for,
+CAST(coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = l.session_id),
+              {now}) - {now} AS INTEGER) AS remaining, l.metadata
 
 -- The live waiters in the queue of lock row l; looked for only if somebody may wait.
 -- word: waiters
