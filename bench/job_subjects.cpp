@@ -61,17 +61,17 @@ private:
 };
 
 database opened(const place& where) {
-    return where.open(where.connections_max, database_settings{}.statement_timeout);
+    return where.open(where.max_connections, database_settings{}.statement_timeout);
 }
 
 // A worker of four threads, or fewer where batches are smaller; it claims as many as a batch.
 worker_settings settings_for(int batch) {
     worker_settings made;
     made.queues = {queue_name};
-    made.threads = std::min(batch, made.threads);
-    made.prefetch = batch - made.threads;
+    made.concurrency = std::min(batch, made.concurrency);
+    made.prefetch = batch - made.concurrency;
     made.batches_ends = batch > 1;
-    made.drains = true;
+    made.stop_when_idle = true;
     return made;
 }
 

@@ -25,7 +25,7 @@ constexpr milliseconds heartbeat_every{20};
 class subject : public side {
 public:
     explicit subject(const place& where, session_settings settings = {.name = "bench"})
-        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)),
+        : database_(where.open(where.max_connections, database_settings{}.statement_timeout)),
           settings_(std::move(settings)) {}
 
 protected:
@@ -131,7 +131,7 @@ private:
 class sessions final : public side {
 public:
     explicit sessions(const place& where)
-        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)) {}
+        : database_(where.open(where.max_connections, database_settings{}.statement_timeout)) {}
 
     std::unique_ptr<worker> make_worker(int) override {
         auto made = std::make_unique<session_worker>(database_);
@@ -226,7 +226,7 @@ public:
         : subject(where),
           every_(std::chrono::seconds{what.workers - 1} / tries_per_second),
           is_quiet_(is_quiet),
-          their_place_(where.open(where.connections_max, database_settings{}.statement_timeout)),
+          their_place_(where.open(where.max_connections, database_settings{}.statement_timeout)),
           theirs_(their_place_, {.name = "bench tries"}) {}
 
     std::unique_ptr<worker> make_worker(int index) override {

@@ -54,7 +54,7 @@ int jobs_to_drain(int batch) {
 database place::open(int connections, std::chrono::milliseconds statement_timeout) const {
     database_settings settings;
     settings.names = names;
-    settings.connections_max = connections;
+    settings.max_connections = connections;
     settings.statement_timeout = statement_timeout;
     return leasehold::open(url, std::move(settings));
 }

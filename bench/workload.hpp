@@ -43,7 +43,7 @@ struct workload {
 struct place {
     std::string url;
     table_names names{};
-    int connections_max = database_settings{}.connections_max;  // of each of leasehold's handles
+    int max_connections = database_settings{}.max_connections;  // of each of leasehold's handles
     // A file that processes share, to tell how long a hop took; empty: all are threads of one.
     std::string board{};
 

@@ -78,7 +78,7 @@ bool catalogue_one(leasehold::database& db, leasehold::mutex& turn, const job& m
 int work(const std::string& url, const job& mine) {
     leasehold::database db = leasehold::sqlite::open(url);
     leasehold::session session{db, {.name = mine.name, .ttl = 6s}};
-    leasehold::mutex turn{session, "catalogue", {.poll_min = 1ms, .poll_max = 20ms}};
+    leasehold::mutex turn{session, "catalogue", {.min_poll = 1ms, .max_poll = 20ms}};
     {
         leasehold::transaction tx = db.begin();
         tx.execute(

@@ -12,7 +12,7 @@ void write(
 ) {
     const leasehold::fence_guard guard{data};
     leasehold::transaction tx = data.begin();
-    guard.admit(tx, "shelf/12", token);  // throws lease_lost: a later holder was here
+    guard.admit_in(tx, "shelf/12", token);  // throws lease_lost: a later holder was here
     tx.execute("INSERT OR REPLACE INTO shelf VALUES (12, ?)", {text});
     tx.commit();
 }

@@ -35,7 +35,7 @@ void set_schedule(const leasehold::database& db, int period_seconds) {
     leasehold::set_job_schedule(db, nightly);
 }
 
-void work(const leasehold::database& db, int reports_max) {
+void work(const leasehold::database& db, int max_reports) {
     std::stop_source stop;
     std::atomic<int> reports = 0;
     std::mutex printing;
@@ -43,7 +43,7 @@ void work(const leasehold::database& db, int reports_max) {
         const std::lock_guard guard{printing};
         std::cout << line << std::endl;
     };
-    leasehold::worker reporter{db, {.queues = {"reports"}, .threads = 3}, {.name = "reporter"}};
+    leasehold::worker reporter{db, {.queues = {"reports"}, .concurrency = 3}, {.name = "reporter"}};
     reporter.handle("night", [&](leasehold::job& job) {
         const leasehold::job_queue queue{db, "reports"};
         std::vector<leasehold::new_job> parts;
@@ -58,7 +58,7 @@ void work(const leasehold::database& db, int reports_max) {
     reporter.handle("part", [&](leasehold::job& job) { say("wrote " + job.payload()); });
     reporter.handle("send", [&](leasehold::job& job) {
         say("sent the report of " + job.payload());
-        if (++reports == reports_max) stop.request_stop();
+        if (++reports == max_reports) stop.request_stop();
     });
     reporter.run(stop.get_token());
 }

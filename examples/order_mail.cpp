@@ -35,7 +35,7 @@ void send_letter(leasehold::database& db, leasehold::job& job) {
 
 void send(leasehold::database& db) {
     // README: begin
-    leasehold::worker mailer{db, {.queues = {"mail"}, .threads = 4, .drains = true}};
+    leasehold::worker mailer{db, {.queues = {"mail"}, .concurrency = 4, .stop_when_idle = true}};
     mailer.handle("confirm", [&](leasehold::job& job) { send_letter(db, job); });
     // README: end
     std::cout << "sent " << mailer.run().completed << '\n';

@@ -2,7 +2,7 @@
 // by a `connector`, and the same pool serves the rest. With libpq or Connector/C++ it looks alike.
 //
 // leasehold keeps the connections it has taken until its handle goes, or the connection breaks: at
-// most connections_max, one more for each session, and one while calls wait. So give the pool as
+// most max_connections, one more for each session, and one while calls wait. So give the pool as
 // many more as the rest of the program needs.
 //
 //   own_pool PATH
@@ -162,7 +162,7 @@ int main(int count, char** arguments) {
     try {
         handle_pool pool{arguments[1], 5};  // for leasehold at most 4, for the rest 1
         {
-            const leasehold::database db{connector_of(pool), {.connections_max = 2}};
+            const leasehold::database db{connector_of(pool), {.max_connections = 2}};
             leasehold::migrate(db);
             leasehold::session session{db, {.name = "shipping"}};
             leasehold::mutex depot{session, "depot/north"};

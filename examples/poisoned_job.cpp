@@ -4,11 +4,11 @@
 //   poisoned_job sqlite:letters.db work      does what there is, until it is killed by it
 //
 // Its supervisor starts the worker again. Each time the job is rescued from the dead session, and
-// with the last rescue it may have (rescues_max) it is discarded, so that the worker lives. Nobody
+// with the last rescue it may have (max_rescues) it is discarded, so that the worker lives. Nobody
 // has to find out which job it was: its error says so, and retry_job() begins it anew.
 //
 // One thread without prefetch has one job at a time. The other jobs that a dying worker has are
-// rescued as well, and are counted: with many threads give rescues_max some room.
+// rescued as well, and are counted: with many threads give max_rescues some room.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -21,7 +21,7 @@ namespace {
 void enqueue(const leasehold::database& db) {
     const leasehold::job_queue letters{db, "letters"};
     for (const char* each : {"Ada", "poison", "Grace"}) {
-        letters.enqueue({.payload = each, .rescues_max = 2});
+        letters.enqueue({.payload = each, .max_rescues = 2});
     }
 }
 
@@ -29,7 +29,8 @@ void work(const leasehold::database& db) {
     using namespace std::chrono_literals;
     // The job of a dead worker is rescued so long after; see session.hpp for what is too short.
     leasehold::session session{db, {.name = "printer", .ttl = 2s}};
-    leasehold::worker printer{session, {.queues = {"letters"}, .threads = 1, .drains = true}};
+    leasehold::worker printer{
+        session, {.queues = {"letters"}, .concurrency = 1, .stop_when_idle = true}};
     printer.handle("", [](leasehold::job& job) {
         if (job.payload() == "poison") std::abort();
         std::cout << "printed " << job.payload() << std::endl;

@@ -21,7 +21,7 @@ int work(leasehold::database& db, int number) {
     leasehold::session mine{db, {.name = "worker-" + std::to_string(number)}};
     leasehold::latch loaded{mine, "import/loaded", workers};
     if (auto place = loaded.try_join()) {  // a worker that dies here gives its place back
-        loaded.arrive(*place);             // with the part that it has loaded
+        loaded.arrive(std::move(*place));  // with the part that it has loaded
     }
     leasehold::barrier step{mine, "import/step", workers};
     int passed = 0;

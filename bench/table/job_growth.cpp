@@ -34,7 +34,7 @@ std::string shown_in_microseconds(std::chrono::nanoseconds length) {
 worker_settings settings_for(int threads, int prefetch) {
     worker_settings made;
     made.queues = {queue_name};
-    made.threads = threads;
+    made.concurrency = threads;
     made.prefetch = prefetch;
     return made;
 }

@@ -32,7 +32,7 @@ json json_of(const std::string& by, const workload& what, const place& where, in
         {"url", where.url},
         {"prefix", where.names.prefix},
         {"schema", where.names.schema},
-        {"connections_max", where.connections_max},
+        {"connections_max", where.max_connections},
         {"board", where.board},
         {"index", index},
     };
@@ -154,7 +154,7 @@ int work_as_told(const side_maker& make) try {
     workload what{told.at("what"), told.at("workers"), true, told.at("batch"), told.at("held")};
     place where{told.at("url")};
     where.names = {told.at("prefix"), told.at("schema")};
-    where.connections_max = told.at("connections_max");
+    where.max_connections = told.at("connections_max");
     where.board = told.at("board");
     thread_crew one{make(told.at("by"), what, where), 1, told.at("index")};
     std::cout << "ready" << std::endl;

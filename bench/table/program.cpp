@@ -93,7 +93,7 @@ std::function<double()> program::server_cpu() const {
 }
 
 contender program::contender_of(const std::string& by, const workload& what, place where) {
-    where.connections_max = chosen_.connections;
+    where.max_connections = chosen_.connections;
     if (what.are_processes || what.what == "tool") {
         where.board = folder_.path() + "/" + what.what;
     }

@@ -18,7 +18,7 @@ struct options {
     std::string backend = "postgres";
     std::string url{};  // empty: that of LEASEHOLD_TEST_<BACKEND>_URL; on SQLite a file of our own
     int repetitions = 5;
-    int connections = place{}.connections_max;
+    int connections = place{}.max_connections;
     bool is_json = false;
 };
 

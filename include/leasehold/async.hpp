@@ -32,7 +32,7 @@
 //
 // Threads: any thread may call. All calls of one database handle, however many, share six threads
 // at most, which are started when they are first needed: four that send their statements (or
-// connections_max, if that is less), one for their deadlines, and one that runs completions
+// max_connections, if that is less), one for their deadlines, and one that runs completions
 // if there is no `post`. That thread runs completions one after another: one that blocks delays
 // the others, nothing else. It is busy for a round trip when a completion releases a lease.
 // `post` is called on a thread that other calls need, so it must not throw, and not wait: a `post`

@@ -53,13 +53,13 @@
 namespace leasehold {
 
 struct barrier_settings {
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
 
 class LEASEHOLD_EXPORT barrier {
 public:
-    static constexpr std::int64_t participants_max = 1'000'000'000;
+    static constexpr std::int64_t max_participants = 1'000'000'000;
 
     barrier(
         session& within,

@@ -26,9 +26,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/observer.hpp"
 
@@ -46,11 +48,11 @@ struct database_settings {
     table_names names{};
     // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while
     // calls wait for keys.
-    int connections_max = 8;
+    int max_connections = 8;
     std::chrono::milliseconds connect_timeout{3000};  // to get one connection open; 100 ms to 1 h
     // To get a pooled connection; 1 ms to 1 h. One that slept is asked first: if it does not
     // answer (statement_timeout at most), replacing it takes connect_timeout more.
-    std::chrono::milliseconds acquire_timeout{10000};
+    std::chrono::milliseconds pool_timeout{10000};
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
     // session::end(). Raise it if a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
@@ -61,7 +63,7 @@ struct database_settings {
     // with a UDP port or without one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the
     // database's own bell rings, if it has one. A port belongs to one handle; not for machines
     // behind NAT. A message that comes in is only a hint.
-    std::string bell_address{};
+    std::string wakeup_address{};
     // For a cluster that could be written to at several nodes (Galera, Group Replication with
     // several primaries): true says that all programs write to one and the same node, such as
     // through a proxy that enforces this. Then locks are those of one server. If it is not so, two
@@ -105,7 +107,7 @@ using connector = std::function<std::unique_ptr<connection>(const connect_limits
 struct pool_use {
     int lent = 0;  // connections lent or being opened; try_acquire_in() may lend one beyond `max`
     int idle = 0;
-    int max = 0;  // connections_max
+    int max = 0;  // max_connections
 };
 
 class transaction;
@@ -121,6 +123,13 @@ public:
     // one connection from the pool until it ends.
     transaction begin() const;
 
+    // Calls body(tx) in a transaction of its own, commits it, and answers as the body did. A
+    // transient error (a serialization failure, a deadlock) has undone the transaction: the body is
+    // called anew in another one after a pause, `attempts` times in all, 1 or more. Never after an
+    // error whose outcome_is_unknown(): the commit may have been made.
+    template <class Body>
+    auto in_transaction(Body&& body, int attempts = 5) const;
+
     // One statement outside of any transaction, which commits by itself: for those that no
     // transaction takes (VACUUM, CREATE INDEX CONCURRENTLY), and for single ones. It has
     // statement_timeout; open another database with a longer one for a slow statement. Behind a
@@ -132,11 +141,13 @@ public:
     server_info server() const;
 
     // Sends nothing. The connections of heartbeats, waiters and workers do not belong to the pool.
-    pool_use use_of_pool() const;
+    pool_use pool_usage() const;
 
     const database_settings& settings() const noexcept;
 
     class implementation;  // private: src/database/database.hpp
+    // Pauses before another attempt, if there is to be one.
+    static bool may_repeat(const error& failure, int attempt, int attempts);
     explicit database(std::shared_ptr<implementation> made) noexcept : inner_(std::move(made)) {}
     const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
 
@@ -197,5 +208,24 @@ private:
     explicit transaction(std::unique_ptr<state> held);
     std::unique_ptr<state> held_;
 };
+
+template <class Body>
+auto database::in_transaction(Body&& body, int attempts) const {
+    for (int attempt = 1;; ++attempt) {
+        try {
+            transaction tx = begin();
+            if constexpr (std::is_void_v<decltype(body(tx))>) {
+                body(tx);
+                return tx.commit();
+            } else {
+                auto answer = body(tx);
+                tx.commit();
+                return answer;
+            }
+        } catch (const error& failure) {
+            if (!may_repeat(failure, attempt, attempts)) throw;
+        }
+    }
+}
 
 }  // namespace leasehold

@@ -1,8 +1,8 @@
 #pragma once
 // Says whether all is well with a database that leasehold uses, and why a key is not free.
 //
-//   for (const auto& each : leasehold::examine(db)) {
-//       if (each.weight == leasehold::severity::error) std::clog << each.what << '\n';
+//   for (const auto& each : leasehold::diagnose(db)) {
+//       if (each.severity == leasehold::severity::error) std::clog << each.what << '\n';
 //   }
 //
 // Promises: reads only, except that it may lock a row for an instant, as find_row_lock() explains.
@@ -86,7 +86,7 @@
 // | overdue_schedule     | all      | a schedule of jobs should have fired a minute ago           |
 // | not_looked_at        | all      | a question was refused, or not answered in time             |
 //
-// Findings about a key (examine_key):
+// Findings about a key (diagnose_key):
 //
 // | finding              | what it says                                                        |
 // |----------------------|---------------------------------------------------------------------|
@@ -101,7 +101,7 @@
 // | not_looked_at        | MySQL, MariaDB: with no right but SELECT it is not known whether an |
 // |                      | open transaction shares its row                                     |
 //
-// Errors: invalid_argument for settings out of range; std::bad_alloc. examine_key also throws what
+// Errors: invalid_argument for settings out of range; std::bad_alloc. diagnose_key also throws what
 // inspect.hpp says, since without the tables it knows nothing about a key.
 //
 // Threads: safe.
@@ -126,17 +126,17 @@ enum class severity {
 };
 
 // "good", "warning", "error".
-LEASEHOLD_EXPORT const char* name_of(severity weight) noexcept;
+LEASEHOLD_EXPORT const char* name_of(severity of) noexcept;
 
 struct finding {
-    severity weight = severity::good;
+    leasehold::severity severity = leasehold::severity::good;
     std::string name{};    // one of the above
     std::string what{};    // the finding, in one sentence
     std::string why{};     // why it matters; empty if it is good
     std::string remedy{};  // a command or a statement that helps; empty if it is good
 };
 
-struct examination_settings {
+struct diagnosis_settings {
     // The times after which it is worth a warning. Each at least 1 s.
     std::chrono::seconds held_longer_than{std::chrono::hours{24}};
     std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // an available job
@@ -144,15 +144,15 @@ struct examination_settings {
     std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
     std::chrono::milliseconds clock_difference{2000};   // to the server's, beyond the round trip
     int connections_percent = 90;                       // of those that the server lets in
-    std::int64_t dead_rows_max = 50'000;                // of a table, and twice its live rows
-    std::int64_t history_length_max = 1'000'000;        // of InnoDB
-    std::int64_t slot_bytes_max = 1024L * 1024 * 1024;  // kept for a slot that nobody reads
-    std::uint64_t log_bytes_max = 256UL * 1024 * 1024;  // of SQLite's write-ahead log
+    std::int64_t max_dead_rows = 50'000;                // of a table, and twice its live rows
+    std::int64_t max_history_length = 1'000'000;        // of InnoDB
+    std::int64_t max_slot_bytes = 1024L * 1024 * 1024;  // kept for a slot that nobody reads
+    std::uint64_t max_log_bytes = 256UL * 1024 * 1024;  // of SQLite's write-ahead log
 };
 
 // In the order of the table above; findings of one name in the order of their subjects.
-LEASEHOLD_EXPORT std::vector<finding> examine(
-    const database& db, const examination_settings& settings = {}
+LEASEHOLD_EXPORT std::vector<finding> diagnose(
+    const database& db, const diagnosis_settings& settings = {}
 );
 
 // Everything known of one key, with what follows from it.
@@ -165,7 +165,7 @@ struct key_examination {
     std::vector<finding> findings{};
 };
 
-LEASEHOLD_EXPORT key_examination examine_key(const database& db, const key& name);
+LEASEHOLD_EXPORT key_examination diagnose_key(const database& db, const key& name);
 
 // The worst of them; good if there is none.
 LEASEHOLD_EXPORT severity worst_of(const std::vector<finding>& findings) noexcept;

@@ -3,7 +3,7 @@
 //
 //   leasehold::fence_guard guard{stock};               // the other database
 //   leasehold::transaction tx = stock.begin();
-//   guard.admit(tx, "shelf/12", lease->token());  // throws lease_lost: a later one was here
+//   guard.admit_in(tx, "shelf/12", lease->token());  // throws lease_lost: a later one was here
 //   tx.execute("UPDATE shelf SET …");
 //   tx.commit();
 //
@@ -11,14 +11,14 @@
 // fence_guard. If they are in two, the database with the data has to remember the highest token
 // that it was shown.
 //
-// | the highest token seen of the resource is … | admit()                                |
+// | the highest token seen of the resource is … | admit_in()                                |
 // |---------------------------------------------|----------------------------------------|
 // | none yet, or lower                          | passes; is the highest once it commits |
 // | the same                                    | passes                                 |
 // | higher                                      | throws lease_lost: roll back           |
 //
 // Promises: if two transactions are admitted for a resource, the one that commits later does not
-// have the lower token. Writers of one resource wait for each other from admit() to commit.
+// have the lower token. Writers of one resource wait for each other from admit_in() to commit.
 // Does not promise: that the holder still holds when it commits. A deposed holder can write until
 // the next holder has first been admitted: the next holder should be admitted before all else.
 //
@@ -44,7 +44,7 @@ public:
     explicit fence_guard(database guarded) : guarded_(std::move(guarded)) {}
 
     // Takes part in the caller's transaction on that database, best as its first statement.
-    void admit(transaction_ref tx, const key& resource, fencing_token token) const;
+    void admit_in(transaction_ref tx, const key& resource, fencing_token token) const;
 
     // The highest token committed so far; nullopt if there was none. A plain read.
     std::optional<fencing_token> highest(const key& resource) const;

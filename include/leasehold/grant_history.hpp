@@ -2,7 +2,7 @@
 // The history of grants: who held a key, when, for how long, and how each hold ended. Off by
 // default.
 //
-//   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});  // once, by the migrating user
+//   leasehold::enable_grant_history(db, std::chrono::hours{24 * 30});  // once, by the owner
 //   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
 //
 // Triggers on leasehold's own tables write the history: a grant's row is committed with its end,
@@ -21,8 +21,8 @@
 // mutexes (and so elections, sets of keys and runs of tasks), shared mutexes and semaphores; no
 // places at a latch or a barrier, and no jobs, which have a history of their own.
 //
-// Promises: each grant that ends after keep_grant_history() has returned, and before
-// drop_grant_history() is called, is in the history exactly once, for as long as it is kept. It
+// Promises: each grant that ends after enable_grant_history() has returned, and before
+// disable_grant_history() is called, is in the history exactly once, for as long as it is kept. It
 // commits with its end or not at all.
 // Does not promise: that a program has let go when its grant has ended, see lease.hpp. If a hold
 // expired and its holder let go before anybody took it, its ending is "expired". After a reboot
@@ -87,26 +87,26 @@ struct grant_record {
 };
 
 // The state of the history, and how long its rows are kept. `is_broken`: it should be written, but
-// triggers are missing or disabled, as after a restore that left them out; keep_grant_history()
+// triggers are missing or disabled, as after a restore that left them out; enable_grant_history()
 // makes them again. On MySQL and MariaDB a user who lacks the right TRIGGER cannot know.
 struct grant_history_status {
     bool is_on = false;
     bool is_broken = false;
     std::chrono::microseconds keep{0};
 };
-LEASEHOLD_EXPORT grant_history_status find_grant_history(const database& db);
+LEASEHOLD_EXPORT grant_history_status grant_history_state(const database& db);
 
 // Turns the history on. `keep`, 1 minute to 100 years, is how long rows are kept, also existing
 // rows; without it they are kept for as long as before, at first 30 days. Waits for transactions
 // that have changed lock rows or proved a lease, and later ones wait behind it, no longer than a
 // statement may: `timed_out`. Can be repeated, and changes no triggers then.
-LEASEHOLD_EXPORT void keep_grant_history(
+LEASEHOLD_EXPORT void enable_grant_history(
     const database& db, std::optional<std::chrono::microseconds> keep = {}
 );
 
 // Turns the history off. Existing rows stay for as long as they are kept. Waits as
-// keep_grant_history() does.
-LEASEHOLD_EXPORT void drop_grant_history(const database& db);
+// enable_grant_history() does.
+LEASEHOLD_EXPORT void disable_grant_history(const database& db);
 
 struct grant_filter {
     std::string prefix{};                                     // only keys that begin so

@@ -36,6 +36,8 @@ public:
     auto operator<=>(const identity&) const = default;
 
 private:
+    friend struct std::hash<identity>;
+
     std::array<char, size_bytes> bytes_{};
 };
 
@@ -61,3 +63,16 @@ LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, fencing_token token
 LEASEHOLD_EXPORT std::string node_info_of_this_process(std::string_view name);
 
 }  // namespace leasehold
+
+template <>
+struct std::hash<leasehold::identity> {
+    std::size_t operator()(const leasehold::identity& id) const noexcept {
+        return hash<string_view>{}({id.bytes_.data(), id.bytes_.size()});
+    }
+};
+template <>
+struct std::hash<leasehold::fencing_token> {
+    std::size_t operator()(leasehold::fencing_token token) const noexcept {
+        return hash<std::int64_t>{}(token.number);
+    }
+};

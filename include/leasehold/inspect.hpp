@@ -83,7 +83,7 @@ LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
 // may still write under it. Waits for nobody. On a server it tries for an instant to lock the row
 // itself. With no right to UPDATE, or on a server that takes no writes, it relies on what the
 // server shows. It answers nullopt if it cannot know, such as on MySQL when a proof locks the row
-// and this user has only the right to SELECT; examine_key() says so.
+// and this user has only the right to SELECT; diagnose_key() says so.
 //
 // | engine     | which transaction                       | the rest needs                         |
 // |------------|-----------------------------------------|----------------------------------------|

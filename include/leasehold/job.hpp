@@ -19,7 +19,7 @@
 // | cancelled | given up because somebody asked           | available by retry()                 |
 //
 // A job whose worker was stopped, or died, has not failed: only an attempt that its handler failed
-// counts. Rescues are counted apart; after `rescues_max` of them the job is discarded, since the
+// counts. Rescues are counted apart; after `max_rescues` of them the job is discarded, since the
 // job itself may kill its workers (quarantine).
 //
 // Promises: a token that grows with each claim of the job and never starts again. Every change of a
@@ -88,11 +88,11 @@ enum class need_until {
 };
 
 struct retry_policy {
-    int attempts_max = 20;  // 1 to 10,000
+    int max_attempts = 20;  // 1 to 10,000
     // The pause before the second attempt; twice as long before each next one, but never more than
-    // delay_max. Each is shortened at random, by up to a half. 0 to 366 days.
+    // max_delay. Each is shortened at random, by up to a half. 0 to 366 days.
     std::chrono::milliseconds delay{5000};
-    std::chrono::milliseconds delay_max{std::chrono::hours{1}};
+    std::chrono::milliseconds max_delay{std::chrono::hours{1}};
 };
 
 // The time until the next attempt, after this number of attempts. `jitter`, 0 to 1, is the share of
@@ -104,7 +104,7 @@ LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
 struct new_job {
     // Chooses the handler: up to 255 bytes of UTF-8. Empty is a kind like others.
     std::string kind{};
-    // UTF-8 without NUL, at most job_queue_settings::payload_bytes_max.
+    // UTF-8 without NUL, at most job_queue_settings::max_payload_bytes.
     std::string payload{};
     // Due jobs start with the smallest priority first, then in the order of their ids.
     int priority = 0;  // -32,768 to 32,767
@@ -118,15 +118,15 @@ struct new_job {
     unique_until unique = unique_until::ended;
     on_conflict conflict = on_conflict::keep;
     // Not empty: jobs of one key are done one after the other, in the order of their ids, or as
-    // many at a time as queue_limits::running_per_key_max says. A job that waits for its next
+    // many at a time as queue_limits::max_running_per_key says. A job that waits for its next
     // attempt keeps those behind it waiting; one that is not due yet does not. Up to 255 bytes of
     // UTF-8.
     std::string ordering_key{};
     retry_policy retry{};
     // An attempt that takes longer is asked to stop, and has failed. No limit if unset. 1 ms to 366
     // days.
-    std::optional<std::chrono::milliseconds> time_limit{};
-    int rescues_max = 3;  // 1 to 10,000
+    std::optional<std::chrono::milliseconds> attempt_timeout{};
+    int max_rescues = 3;  // 1 to 10,000
     // Numbers of jobs, in any queue, which must end before it is due. A job whose row no longer
     // exists has completed. Not with run_at or delay.
     std::vector<job_id> needs{};
@@ -150,7 +150,7 @@ struct job_info {
     job_state state = job_state::available;
     int priority = 0;
     int attempts = 0;  // begun
-    int attempts_max = 0;
+    int max_attempts = 0;
     int rescues = 0;
     fencing_token token{};  // of the last claim; 0: none
     std::string payload{};

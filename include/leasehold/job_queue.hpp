@@ -54,20 +54,20 @@ namespace leasehold {
 
 struct job_queue_settings {
     // 1 to 64 MiB, and what the server takes in one statement.
-    std::size_t payload_bytes_max = std::size_t{1} << 20;
+    std::size_t max_payload_bytes = std::size_t{1} << 20;
 };
 
 // The limits of a queue, in the database: they hold for all its workers.
 struct queue_limits {
     // The number of its jobs that may run at a time in the whole cluster; no limit if unset. 1 to
     // 1,000,000.
-    std::optional<int> running_max{};
+    std::optional<int> max_running{};
     // The number of jobs of one ordering key that may run at a time. 1 to 1,000.
-    int running_per_key_max = 1;
-    // In the long run `starts_max` are started in each `starts_per`, evenly: after a pause up to
-    // `starts_max` at once, and so up to twice as many in one `starts_per`. No limit if unset. 1 to
+    int max_running_per_key = 1;
+    // In the long run `max_starts` are started in each `starts_per`, evenly: after a pause up to
+    // `max_starts` at once, and so up to twice as many in one `starts_per`. No limit if unset. 1 to
     // 1,000,000; 1 ms to 366 days.
-    std::optional<int> starts_max{};
+    std::optional<int> max_starts{};
     std::chrono::milliseconds starts_per{1000};
     // The time for which the rows of jobs that have ended are kept. 0: the end of a job deletes its
     // row; but one that has a result is kept for a day at least. 0 to 100 years.
@@ -121,7 +121,7 @@ public:
     // Tells idle workers of new jobs, which they would otherwise find at their next look. A program
     // calls this after its commit if it enqueues in a transaction of a lent connection, or by SQL.
     // A leasehold::transaction does so when it has committed, and so do the other calls.
-    void ring() const noexcept;
+    void notify() const noexcept;
 
     // Replaces all limits.
     void set_limits(const queue_limits& limits) const;

@@ -12,9 +12,9 @@
 //
 // | a fire time is          | with skip | with fire_once               | with catch_up            |
 // |-------------------------|-----------|------------------------------|--------------------------|
-// | found within `late_max` | one job   | one job                      | one job                  |
+// | found within `max_late` | one job   | one job                      | one job                  |
 // | missed: no worker ran   | nothing   | one job for all, of the      | a job for each of the    |
-// |                         |           | latest; none where the next  | latest `catch_up_max`    |
+// |                         |           | latest; none where the next  | latest `max_catch_up`    |
 // |                         |           | one is in time               |                          |
 //
 // A job of a schedule has the unique key "NAME@2026-11-25T01:30:00Z" of its fire time, unless it
@@ -63,8 +63,8 @@ struct job_schedule {
     // Without run_at and delay; on_conflict::fail is not for schedules.
     new_job job{};
     misfire_policy misfire = misfire_policy::fire_once;
-    int catch_up_max = 10;              // 1 to 1,000
-    std::chrono::seconds late_max{60};  // 1 s to 366 days
+    int max_catch_up = 10;              // 1 to 1,000
+    std::chrono::seconds max_late{60};  // 1 s to 366 days
 };
 
 struct job_schedule_info {

@@ -11,7 +11,7 @@
 // key: bytes that are not UTF-8 become U+FFFD.
 //
 // Promises: whole lines, in their order, and no exception. It does not wait for a pipe, a socket or
-// a terminal that takes nothing just now (poll() says so): up to held_back_max bytes are held back,
+// a terminal that takes nothing just now (poll() says so): up to max_held_back bytes are held back,
 // and written with the next event, or by flush(); events that come when that is full are dropped
 // and counted. A full disk is treated in the same way. One thread at a time writes, and others
 // leave their lines to it: no thread waits for another's. A reader that has gone raises no SIGPIPE.
@@ -39,7 +39,7 @@ LEASEHOLD_EXPORT std::string json_of(const event& what, std::chrono::system_cloc
 
 class LEASEHOLD_EXPORT json_lines final : public observer {
 public:
-    static constexpr std::size_t held_back_max = 262'144;
+    static constexpr std::size_t max_held_back = 262'144;
 
     explicit json_lines(std::ostream& to);
     explicit json_lines(int descriptor);

@@ -20,7 +20,7 @@ namespace leasehold {
 
 class LEASEHOLD_EXPORT key {
 public:
-    static constexpr std::size_t bytes_max = 255;
+    static constexpr std::size_t max_bytes = 255;
 
     key(std::string_view name);
     // A null pointer is an empty name, which is refused.
@@ -39,3 +39,10 @@ private:
 LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const key& name);
 
 }  // namespace leasehold
+
+template <>
+struct std::hash<leasehold::key> {
+    std::size_t operator()(const leasehold::key& name) const noexcept {
+        return hash<string>{}(name.name());
+    }
+};

@@ -5,7 +5,7 @@
 //   leasehold::latch loaded{session, "import/2026-10/loaded", 4};
 //   if (auto mine = loaded.try_join()) {  // in each of the four loaders
 //       load(part);
-//       loaded.arrive(*mine);
+//       loaded.arrive(std::move(*mine));
 //   }
 //   if (loaded.wait_for(1h).is_open) publish();  // in each later program
 //
@@ -38,7 +38,7 @@
 // Source: std::latch, with arrivals that are leased until they are made.
 //
 // Threads: distinct objects, safe; one latch object, safe.
-// Errors: invalid_argument for a count that is not 1 to count_max, a bad key or setting, a lease of
+// Errors: invalid_argument for a count that is not 1 to max_count, a bad key or setting, a lease of
 // another key, and a key in use as another kind or with another count.
 #include <chrono>
 #include <cstdint>
@@ -53,8 +53,8 @@
 namespace leasehold {
 
 struct latch_settings {
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
 
 struct latch_tally {
@@ -65,7 +65,7 @@ struct latch_tally {
 
 class LEASEHOLD_EXPORT latch {
 public:
-    static constexpr std::int64_t count_max = 1'000'000'000;
+    static constexpr std::int64_t max_count = 1'000'000'000;
 
     latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings = {});
     latch(latch&&) noexcept;
@@ -78,7 +78,7 @@ public:
 
     // Arrives, and spends the lease. Throws lease_lost if the place is no longer ours. An error
     // whose outcome_is_unknown() leaves the lease: tally() and its verify() tell.
-    void arrive(lease& place);
+    void arrive(lease&& place);
 
     [[nodiscard]] latch_tally tally();
     // Waits for the latch to open: for `patience`, or until cancelled. The session need not be

@@ -61,8 +61,8 @@ struct leader_info {
 };
 
 struct election_settings {
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
     // Called when elected, in the campaigning thread, before campaign() returns. An exception from
     // it ends the term, as resign() does, and comes out of campaign().
     std::function<void(fencing_token term)> on_elected{};
@@ -169,11 +169,11 @@ LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, c
 
 struct leader_watch_settings {
     // The time between two questions to the database: jittered, and longer while nothing changes.
-    std::chrono::milliseconds poll_min{50};    // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{1000};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{50};    // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{1000};  // min_poll to 1 h
 };
 
-// Follows an election: sees each change of leader, or of its proclamation, within poll_max; if
+// Follows an election: sees each change of leader, or of its proclamation, within max_poll; if
 // there are several changes in between, the last.
 class LEASEHOLD_EXPORT leader_watch {
 public:

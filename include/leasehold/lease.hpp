@@ -119,7 +119,7 @@ public:
     void verify_in(transaction_ref tx) &;
 
     // Gives the key back. Repeating it is harmless. If the database does not answer it tries again
-    // for acquire_timeout; then the session goes on, and this throws, or says `unknown`. Commit
+    // for pool_timeout; then the session goes on, and this throws, or says `unknown`. Commit
     // first: a transaction of database::begin() that has proved this lease (on SQLite any that this
     // thread has open) keeps its row locked. Then nothing is sent, this says `unknown`, the
     // observer is told why, and the end of the transaction releases. If the transaction is on a

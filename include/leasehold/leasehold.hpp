@@ -33,6 +33,7 @@
 #include "leasehold/observer.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/pending_lease.hpp"
+#include "leasehold/print.hpp"
 #include "leasehold/quorum_lock.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/row_claim.hpp"

@@ -82,4 +82,18 @@ enum class release_outcome {
     unknown = 4,  // the answer was lost; it is settled in the background, at the latest by the TTL
 };
 
+constexpr const char* name_of(release_outcome outcome) noexcept {
+    switch (outcome) {
+        case release_outcome::released:
+            return "released";
+        case release_outcome::still_held:
+            return "still_held";
+        case release_outcome::not_held:
+            return "not_held";
+        case release_outcome::unknown:
+            return "unknown";
+    }
+    return "outcome this program does not know";
+}
+
 }  // namespace leasehold

@@ -54,7 +54,7 @@
 //   };
 //
 // The thread of each event that has a key calls label_of_key. An event that would need one label
-// more than labels_max, or for which label_of_key throws, counts under the label "other". So does a
+// more than max_labels, or for which label_of_key throws, counts under the label "other". So does a
 // job that would need one pair of queue and kind more, in both labels.
 //
 // Errors: the constructor throws invalid_argument for bounds that do not grow, or more than 50, and
@@ -105,7 +105,7 @@ struct metrics_settings {
     // Maps a key to the label it is counted under; empty: keys are not told apart.
     std::function<std::string(std::string_view key)> label_of_key{};
     std::string label_name = "key";
-    std::size_t labels_max = 100;  // of keys, and of queues with their kinds; "other" is one more
+    std::size_t max_labels = 100;  // of keys, and of queues with their kinds; "other" is one more
 };
 
 class LEASEHOLD_EXPORT metrics final : public observer {

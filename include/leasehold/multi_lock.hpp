@@ -51,8 +51,8 @@ namespace leasehold {
 struct multi_lock_settings {
     // A fixed term for all keys, 1 ms to 366 days, instead of a life with the session; see mutex.
     std::optional<std::chrono::microseconds> hold_at_most{};
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
 
 class [[nodiscard]] LEASEHOLD_EXPORT multi_lease {
@@ -109,7 +109,7 @@ public:
 
 class LEASEHOLD_EXPORT multi_lock {
 public:
-    static constexpr std::size_t keys_max = 100;
+    static constexpr std::size_t max_keys = 100;
 
     // The order of `keys` does not matter; a key named twice is one key.
     multi_lock(session& within, std::vector<key> keys, multi_lock_settings settings = {});

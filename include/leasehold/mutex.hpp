@@ -27,9 +27,9 @@
 // | its row is lost (an operator)  | is taken anew, at the end           | –                    |
 //
 // A waiter learns of its turn at once from a release through the same database handle (and its
-// copies); from other processes of the machine, and others with a database_settings::bell_address,
-// by a datagram to its handle's own socket; from processes elsewhere by a bell if the database has
-// one (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any
+// copies); from other processes of the machine, and others with a wakeup_address (database.hpp), by
+// a datagram to its handle's own socket; from processes elsewhere by a notification if the database
+// has them (PostgreSQL; on SQLite the file itself); and by a look every min_poll to max_poll in any
 // case: one statement for everybody who waits on one handle. It holds no pooled connection
 // meanwhile.
 // A call that was asked to stop before it began is empty, at once, and asks the database nothing.
@@ -80,8 +80,8 @@ struct mutex_settings {
     // waiter whose process died may still be handed the key within the session's ttl, and then
     // nobody has it until the term is over, or force_release().
     std::optional<std::chrono::microseconds> hold_at_most{};
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
     // After a holder died (its session or term ran out), nobody gets the key for this time, 0 to 60
     // s: writes that it had already sent arrive before the next holder's, also at a resource that
     // compares no tokens. Does not apply after a release or force_release().
@@ -135,7 +135,7 @@ public:
     // recurses; the transaction goes on. Read the data that the key protects after this call, not
     // before.
     // Costs, beside one statement or two in the transaction, a try on a connection of leasehold's
-    // own; one more than connections_max is opened rather than waited for.
+    // own; one more than max_connections is opened rather than waited for.
     // Errors, none of which ends the transaction: wrong_transaction if none is open, if it is
     // of another engine or database, and at any level of isolation but READ COMMITTED (the default
     // of MySQL and MariaDB is another), on SQLite if it has read before somebody else wrote;

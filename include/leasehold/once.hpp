@@ -80,7 +80,7 @@ struct once_settings {
     // clock may be ahead: start() waits for it. At most 1 h, and never more than half the time
     // between two ticks. A host whose clock is ahead by more asks for the tick before, which has
     // run.
-    std::chrono::milliseconds early_max{60'000};
+    std::chrono::milliseconds max_early{60'000};
     // For people and programs that ask who holds the key while it runs, as in mutex_settings.
     std::string metadata{};
 };
@@ -173,7 +173,7 @@ public:
 
     // Starts the current tick, and does not wait.
     run_start try_start();
-    // Waits first if the next tick is less than early_max away, holding no connection meanwhile.
+    // Waits first if the next tick is less than max_early away, holding no connection meanwhile.
     // A request to stop ends the wait, and the start is refused as things then stand. A request
     // made before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});

@@ -67,8 +67,8 @@ struct quorum_settings {
     // The longest that one server may take for one request, connecting included: 10 ms to a third
     // of ttl.
     std::chrono::milliseconds server_timeout{1000};
-    std::chrono::milliseconds poll_min{20};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{500};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{20};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{500};  // min_poll to 1 h
     // Every server has to grant, and to hold: for servers that are guarded one by one, as shards
     // are. Such a lease survives no failure.
     bool needs_all = false;

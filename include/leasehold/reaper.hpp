@@ -24,7 +24,7 @@ namespace leasehold {
 
 struct reap_settings {
     // Rows that a step looks at, 1 to 10,000.
-    int rows_per_step_max = 1000;
+    int max_rows_per_step = 1000;
     // An expired session's row is kept for this long, and until every table was looked through
     // after that, so that a statement it sent before it died finds it dead rather than missing. 1
     // minute to 100 years.
@@ -33,7 +33,7 @@ struct reap_settings {
     std::chrono::seconds lock_retention{7 * 24 * 3600};
     // Stop after this much time even if there is more; the next call goes on there. 0: look through
     // all tables to the end.
-    std::chrono::milliseconds time_max{0};
+    std::chrono::milliseconds timeout{0};
 };
 
 struct reap_report {
@@ -42,7 +42,7 @@ struct reap_report {
     std::int64_t locks_removed = 0;   // were idle for long
     std::int64_t grants_removed = 0;  // of the history, kept for long enough
     // rows_left counts the rows that are left because somebody has them locked. is_complete is
-    // false when some rows were not looked at: because time_max had passed, or because what is left
+    // false when some rows were not looked at: because timeout had passed, or because what is left
     // is a row that says how far the clean-up is.
     std::int64_t rows_left = 0;
     bool is_complete = true;

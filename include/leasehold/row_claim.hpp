@@ -97,6 +97,18 @@ constexpr when_locked wait_at_most(std::chrono::milliseconds limit) {
 
 enum class claim_status { claimed = 1, busy = 2, none = 3 };
 
+constexpr const char* name_of(claim_status outcome) noexcept {
+    switch (outcome) {
+        case claim_status::claimed:
+            return "claimed";
+        case claim_status::busy:
+            return "busy";
+        case claim_status::none:
+            return "none";
+    }
+    return "outcome this program does not know";
+}
+
 struct claimed_row {
     parameters key{};  // in the order of the mapping
     row columns{};     // those of the mapping

@@ -55,4 +55,16 @@ enum class [[nodiscard]] finish_outcome{
     unknown = 3,   // the answer was lost, again and again
 };
 
+constexpr const char* name_of(finish_outcome outcome) noexcept {
+    switch (outcome) {
+        case finish_outcome::recorded:
+            return "recorded";
+        case finish_outcome::not_held:
+            return "not_held";
+        case finish_outcome::unknown:
+            return "unknown";
+    }
+    return "outcome this program does not know";
+}
+
 }  // namespace leasehold

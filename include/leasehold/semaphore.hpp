@@ -14,8 +14,8 @@
 // Promises: never more permits in use than there are. Several are acquired at once or not at all,
 // and released together. The permits of a crashed process are free again when its session's TTL has
 // passed, without any clean-up running; a paused process cannot commit past the loss of its permits
-// under verify_in(tx). keep() gives a part of them back. Tokens grow with every grant. A refused
-// try writes nothing.
+// under verify_in(tx). shrink_to() gives a part of them back. Tokens grow with every grant. A
+// refused try writes nothing.
 // Does not promise: an order among waiters; a waiter for many permits can be overtaken for ever by
 // waiters for few.
 //
@@ -54,8 +54,8 @@
 namespace leasehold {
 
 struct semaphore_settings {
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
     // The key's present number counts, not the constructor's; a key that was never used begins with
     // the constructor's. A key that the reaper has forgotten, because nobody used it for long
     // (reaper.hpp: 7 days), begins anew, with the number that its next user has seen last.
@@ -69,9 +69,9 @@ struct semaphore_settings {
 
 class LEASEHOLD_EXPORT semaphore {
 public:
-    static constexpr std::int64_t permits_max = 1'000'000'000;
+    static constexpr std::int64_t max_permits = 1'000'000'000;
 
-    // `permits`: 1 to permits_max, the same in every program that does not follow the key.
+    // `permits`: 1 to max_permits, the same in every program that does not follow the key.
     semaphore(
         session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings = {}
     );
@@ -122,9 +122,9 @@ public:
     // If the outcome is unknown the lease has these, or as many as before, and can keep no more
     // than these: call it again. Throws lease_lost if the lease is no longer held; invalid_argument
     // for another number, and for a lease that is not one of this semaphore in this session.
-    void keep(lease& held, std::int64_t permits);
+    void shrink_to(lease& held, std::int64_t permits);
 
-    // Sets the number of permits, 1 to permits_max, for all that use the key, and for this object.
+    // Sets the number of permits, 1 to max_permits, for all that use the key, and for this object.
     // Programs that do not follow the key, and name another number, are refused as long as anybody
     // holds a permit, and then set theirs again. Repeating the call is harmless if the outcome is
     // unknown. It also makes a key that was never used, which then has one permit in use for a

@@ -116,7 +116,7 @@ public:
     // had, it is not recursive, and nobody waits for it. Answers, and throws, as the release does.
     // The session is ended in any case, and a caller that has entered the lease once more by then
     // is told.
-    release_outcome end_with(lease& last);
+    release_outcome end_with(lease&& last);
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;

@@ -58,8 +58,8 @@
 namespace leasehold {
 
 struct shared_mutex_settings {
-    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
-    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
+    std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
 
 class LEASEHOLD_EXPORT shared_mutex {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "leasehold/export.hpp"
+#include "leasehold/identity.hpp"
 
 namespace leasehold {
 
@@ -45,6 +46,7 @@ public:
     value(bool) = delete;  // engines disagree on what a truth value is: send 0 or 1
     value(char) = delete;  // a number, or text of one letter: say which
     value(double number) : held_(number) {}
+    value(fencing_token token) : held_(token.number) {}
     value(std::string text) : held_(std::move(text)) {}
     value(std::string_view text) : held_(std::string(text)) {}
     value(const char* text) : held_(std::string(text)) {}

@@ -136,9 +136,21 @@ enum class [[nodiscard]] change_outcome{
     busy = 3,  // another open transaction has the row locked; nothing was changed
 };
 
+constexpr const char* name_of(change_outcome outcome) noexcept {
+    switch (outcome) {
+        case change_outcome::done:
+            return "done";
+        case change_outcome::lost:
+            return "lost";
+        case change_outcome::busy:
+            return "busy";
+    }
+    return "outcome this program does not know";
+}
+
 // The order in which a claim of several goes through the available rows.
 enum class candidate_order {
-    // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
+    // Random ones of the first `max_candidates` in the mapping's order, so that workers do not run
     // after each other. On SQLite, where workers cannot collide, this is `ordered`.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
@@ -148,7 +160,7 @@ enum class candidate_order {
 struct claim_choice {
     std::vector<condition> where{};  // besides the mapping's
     candidate_order candidates = candidate_order::shuffled;
-    int candidates_max = 64;  // rows looked at per call, 1 to 10000; at least 8 n are
+    int max_candidates = 64;  // rows looked at per call, 1 to 10000; at least 8 n are
 };
 
 class LEASEHOLD_EXPORT versioned_claim {

@@ -1,7 +1,7 @@
 #pragma once
 // Does the jobs of queues: claims them in batches, runs a handler for each, and records the ends.
 //
-//   leasehold::worker mailer{db, {.queues = {"mail"}, .threads = 4}, {.name = "mailer"}};
+//   leasehold::worker mailer{db, {.queues = {"mail"}, .concurrency = 4}, {.name = "mailer"}};
 //   mailer.handle("confirm", [&](leasehold::job& job) {
 //       leasehold::transaction tx = db.begin();
 //       tx.execute("INSERT INTO outbox (letter) VALUES ($1)", {job.payload()});
@@ -29,7 +29,7 @@
 // the worker, and when its claim or its session is lost. It is not stopped by force.
 //
 // run() ends when its stop token asks: it claims no job from then on, and gives back those that
-// have not started. Running jobs have `drain_for` to end, then are asked to stop and have
+// have not started. Running jobs have `drain_timeout` to end, then are asked to stop and have
 // `stop_within`, then are given back while they still run, and their handlers' ends are refused
 // from then on. run() returns when all handlers have ended, so that they may refer to what stands
 // beside run(), and must not wait for it. With `abandons_handlers` run() returns at once and leaves
@@ -60,7 +60,7 @@
 // was rescued, that is the next of its ordering key, whose needs have ended, that a limit held
 // back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
 // set_limits(). It learns by a datagram on the same machine, and between machines with a
-// database_settings::bell_address (at a port of the worker's own); on PostgreSQL also by its
+// database_settings::wakeup_address (at a port of the worker's own); on PostgreSQL also by its
 // notifications, at most ten times a second for each queue and process that rings, over a
 // connection of the worker's own, if the server is not behind a pooler. Else the worker finds
 // the jobs when it looks.
@@ -74,7 +74,7 @@
 // handler of a kind, and a session under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
-// time as `threads`. A `job` is its handler's alone, except for stop().
+// time as `concurrency`. A `job` is its handler's alone, except for stop().
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -93,7 +93,7 @@ namespace leasehold {
 
 enum class job_stop_reason {
     none = 0,
-    time_limit = 1,        // the attempt takes longer than new_job::time_limit
+    attempt_timeout = 1,   // the attempt takes longer than new_job::attempt_timeout
     cancel_requested = 2,  // by cancel_job()
     worker_ends = 3,
     claim_lost = 4,  // somebody else may have the job: write nothing more
@@ -112,7 +112,7 @@ public:
     const std::string& kind() const noexcept;
     const std::string& payload() const noexcept;
     int attempt() const noexcept;  // 1: the first
-    int attempts_max() const noexcept;
+    int max_attempts() const noexcept;
     int rescues() const noexcept;
     fencing_token token() const noexcept;
     // The delay of its retry_policy until the next attempt, if this one fails.
@@ -155,7 +155,7 @@ using job_handler = std::function<void(job&)>;
 
 struct worker_settings {
     std::vector<std::string> queues{};  // 1 to 100 names
-    int threads = 4;                    // handlers at a time; 1 to 1,000
+    int concurrency = 4;                // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process. 0 to 1,000.
     int prefetch = 0;
@@ -166,13 +166,13 @@ struct worker_settings {
     bool batches_ends = true;
     // The time that an end may wait for others to be recorded with, while more than half of
     // `prefetch` is left to do; 0 to 1 s.
-    std::chrono::milliseconds ends_wait_max{5};
+    std::chrono::milliseconds max_ends_wait{5};
     // Stop by itself when no job is left that could run: jobs stay that are of kinds without a
     // handler, in a paused queue, not due, or waiting for others that do not run.
-    bool drains = false;
-    std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h
-    std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
-    bool abandons_handlers = false;                 // see above
+    bool stop_when_idle = false;
+    std::chrono::milliseconds drain_timeout{30'000};  // 0 to 24 h
+    std::chrono::milliseconds stop_within{10'000};    // 0 to 24 h
+    bool abandons_handlers = false;                   // see above
 };
 
 // Jobs that were available when a worker that drains had nothing to do any more: of kinds that have
@@ -213,10 +213,10 @@ public:
     // Sets the handler of all kinds that have no other.
     void handle_all(job_handler with);
 
-    // Blocks until it is asked to stop, or nothing is left (`drains`).
+    // Blocks until it is asked to stop, or nothing is left (`stop_when_idle`).
     worker_report run(std::stop_token stop = {});
     // The report so far of the run() under way, or that of the last one; from any thread.
-    worker_report so_far() const;
+    worker_report progress() const;
 
     class implementation;  // private: src/jobs/worker.cpp
 

@@ -170,7 +170,7 @@ private:
 
 }  // namespace
 
-key_examination examine_key(const database& db, const key& name) {
+key_examination diagnose_key(const database& db, const key& name) {
     return key_examiner{db, name}.all();
 }
 

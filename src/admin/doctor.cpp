@@ -28,13 +28,13 @@ namespace {
 
 using std::chrono::microseconds;
 
-void require_valid(const examination_settings& settings) {
+void require_valid(const diagnosis_settings& settings) {
     using namespace std::chrono_literals;
     const bool is_valid = settings.held_longer_than >= 1s && settings.waiting_longer_than >= 1s &&
                           settings.snapshot_older_than >= 1s && settings.dead_longer_than >= 1s &&
                           settings.clock_difference >= 1ms && settings.connections_percent >= 0 &&
-                          settings.connections_percent <= 100 && settings.dead_rows_max >= 0 &&
-                          settings.history_length_max >= 0 && settings.slot_bytes_max >= 0;
+                          settings.connections_percent <= 100 && settings.max_dead_rows >= 0 &&
+                          settings.max_history_length >= 0 && settings.max_slot_bytes >= 0;
     if (is_valid) return;
     throw error(
         errc::invalid_argument,
@@ -50,7 +50,7 @@ void append(std::vector<finding>& all, std::vector<finding> more) {
 // One examination, on one connection: each part adds its findings.
 class examination {
 public:
-    examination(const database& db, const examination_settings& settings LEASEHOLD_LIFETIMEBOUND)
+    examination(const database& db, const diagnosis_settings& settings LEASEHOLD_LIFETIMEBOUND)
         : db_(db), settings_(settings) {}
 
     std::vector<finding> all() {
@@ -381,8 +381,8 @@ private:
         for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
             unfinished = std::max(unfinished, each.unfinished);
         }
-        constexpr std::int64_t unfinished_max = 10;
-        if (dead == 0 && unfinished < unfinished_max) return;
+        constexpr std::int64_t max_unfinished = 10;
+        if (dead == 0 && unfinished < max_unfinished) return;
         add(severity::warning,
             "clean_up_behind",
             in_words(dead, "hold") + (dead == 1 ? " is" : " are") +
@@ -394,23 +394,23 @@ private:
     }
 
     void add_long_holds(connection& on, store_set& stores) {
-        constexpr int shown_max = 5;
+        constexpr int max_shown = 5;
         const microseconds since = settings_.held_longer_than;
-        auto all = stores.get<health_store>().long_holds(on, since, shown_max);
-        auto shares = stores.get<health_store>().long_shares(on, since, shown_max);
+        auto all = stores.get<health_store>().long_holds(on, since, max_shown);
+        auto shares = stores.get<health_store>().long_shares(on, since, max_shown);
         const std::int64_t keys =
             (all.empty() ? 0 : all.front().holds) + (shares.empty() ? 0 : shares.front().holds);
         std::move(shares.begin(), shares.end(), std::back_inserter(all));
         std::stable_sort(all.begin(), all.end(), [](const long_hold& left, const long_hold& right) {
             return left.held_for > right.held_for;
         });
-        if (all.size() > shown_max) all.resize(shown_max);
+        if (all.size() > max_shown) all.resize(max_shown);
         for (const long_hold& each : all) {
             add(severity::good,
                 "held_long",
                 "'" + each.key + "' is held for " + in_words(each.held_for) + " by " +
                     each.node_info +
-                    (keys > shown_max ? "; " + std::to_string(keys) + " keys are held for that long"
+                    (keys > max_shown ? "; " + std::to_string(keys) + " keys are held for that long"
                                       : ""));
         }
     }
@@ -420,7 +420,7 @@ private:
     static constexpr const char* run_migrate = "run `leasehold migrate` as the owner of the tables";
 
     const database& db_;
-    const examination_settings& settings_;
+    const diagnosis_settings& settings_;
     std::vector<finding> found_;
     bool is_reached_ = false;
     bool is_gone_ = false;  // the server was reached, and answers no more
@@ -443,11 +443,11 @@ const char* name_of(severity weight) noexcept {
 
 severity worst_of(const std::vector<finding>& findings) noexcept {
     severity worst = severity::good;
-    for (const finding& each : findings) worst = std::max(worst, each.weight);
+    for (const finding& each : findings) worst = std::max(worst, each.severity);
     return worst;
 }
 
-std::vector<finding> examine(const database& db, const examination_settings& settings) {
+std::vector<finding> diagnose(const database& db, const diagnosis_settings& settings) {
     require_valid(settings);
     return examination{db, settings}.all();
 }

@@ -69,12 +69,12 @@ void add_lines(
     const std::string& how,
     const char* why
 ) {
-    constexpr std::size_t told_max = 20;
-    for (std::size_t at = 0; at < std::min(all.size(), told_max); ++at) {
-        const bool is_last = at + 1 == told_max && all.size() > told_max;
+    constexpr std::size_t max_told = 20;
+    for (std::size_t at = 0; at < std::min(all.size(), max_told); ++at) {
+        const bool is_last = at + 1 == max_told && all.size() > max_told;
         std::string what = how;
         what += all[at];
-        if (is_last) what += "; and " + std::to_string(all.size() - told_max) + " more";
+        if (is_last) what += "; and " + std::to_string(all.size() - max_told) + " more";
         found.push_back(
             {weight,
              "schema_drift",

@@ -52,18 +52,18 @@ void change_history(const database& db, Change&& make) {
 
 }  // namespace
 
-grant_history_status find_grant_history(const database& db) {
+grant_history_status grant_history_state(const database& db) {
     return read(db, [](connection& on, store_set& stores) {
         return stores.get<history_store>().status(on);
     });
 }
 
-void keep_grant_history(const database& db, std::optional<std::chrono::microseconds> keep) {
+void enable_grant_history(const database& db, std::optional<std::chrono::microseconds> keep) {
     require_valid(keep);
     change_history(db, [&](connection& on, history_store& history) { history.start(on, keep); });
 }
 
-void drop_grant_history(const database& db) {
+void disable_grant_history(const database& db) {
     change_history(db, [](connection& on, history_store& history) { history.stop(on); });
 }
 

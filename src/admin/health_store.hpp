@@ -75,11 +75,11 @@ public:
 
     // Examines the server alone: our tables need not exist.
     virtual std::vector<finding> examine_server(
-        connection& on, const examination_settings& settings
+        connection& on, const diagnosis_settings& settings
     ) = 0;
     // Examines our tables.
     virtual std::vector<finding> examine_tables(
-        connection& on, const examination_settings& settings
+        connection& on, const diagnosis_settings& settings
     ) = 0;
 
     // Microseconds since 1970 in UTC, read when the question arrives.

@@ -297,8 +297,8 @@ std::vector<lock_info> list_free_keys(
     const database& db, std::string_view prefix, std::string_view after, int limit
 ) {
     require_prefix(prefix);
-    constexpr int limit_max = 100'000;
-    if (limit < 1 || limit > limit_max) {
+    constexpr int max_limit = 100'000;
+    if (limit < 1 || limit > max_limit) {
         throw error(errc::invalid_argument, "a page of keys is of 1 to 100000");
     }
     return read(db, [&](connection& on, store_set& stores) {
@@ -330,11 +330,11 @@ std::optional<row_lock_info> find_row_lock(const database& db, const key& name) 
 
 std::vector<row_lock_info> list_row_locks(const database& db, std::string_view prefix) {
     require_prefix(prefix);
-    constexpr int looked_at_max = 100;
+    constexpr int max_looked_at = 100;
     return read(db, [&](connection& on, store_set& stores) {
         std::vector<row_lock_info> all;
         for (const std::string& each :
-             stores.get<hold_store>().list_passed(on, prefix, looked_at_max)) {
+             stores.get<hold_store>().list_passed(on, prefix, max_looked_at)) {
             auto found = stores.get<hold_store>().find_row_lock(on, key{each});
             if (found) all.push_back(*std::move(found));
         }

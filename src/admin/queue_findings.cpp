@@ -46,18 +46,18 @@ finding late(const char* name, const waiting_queue& queue, const std::string& mo
 }  // namespace
 
 std::vector<finding> find_in_queues(
-    connection& on, health_store& health, const examination_settings& settings
+    connection& on, health_store& health, const diagnosis_settings& settings
 ) {
     const microseconds slow_from = settings.waiting_longer_than;
     some_findings paused_ones{"queues"}, slow_ones{"queues"}, unusual_ones{"queues"};
-    constexpr int asked_max = 100;  // queues whose usual time is asked for
+    constexpr int max_asked = 100;  // queues whose usual time is asked for
     int asked = 0;
     for (const waiting_queue& each : health.waiting_queues(on, std::min(slow_from, unusual_from))) {
         if (each.is_paused) {
             paused_ones.add(paused(each));
         } else if (each.waits > slow_from) {
             slow_ones.add(late("slow_queue", each, ""));
-        } else if (each.waits > unusual_from && asked++ < asked_max) {
+        } else if (each.waits > unusual_from && asked++ < max_asked) {
             const auto usual = health.usual_time(on, each.name);
             if (!usual || each.waits <= *usual * unusual_times) continue;
             unusual_ones.add(late(
@@ -82,15 +82,15 @@ std::vector<finding> find_discarded(connection& on, health_store& health) {
     some_findings all{"queues"};
     int looks = 0;
     for (discarded_jobs each : health.discarded(on, within, first_look)) {
-        std::int64_t counted_max = first_look;
-        if (each.count >= counted_max && looks++ < second_looks) {
-            counted_max = second_look;
-            each.count = health.discarded_of(on, each.queue, within, counted_max);
+        std::int64_t max_counted = first_look;
+        if (each.count >= max_counted && looks++ < second_looks) {
+            max_counted = second_look;
+            each.count = health.discarded_of(on, each.queue, within, max_counted);
         }
         all.add(
             {severity::warning,
              "discarded_jobs",
-             in_words(each.count, "job") + (each.count >= counted_max ? " or more" : "") +
+             in_words(each.count, "job") + (each.count >= max_counted ? " or more" : "") +
                  " of queue '" + each.queue + "' " + (each.count == 1 ? "was" : "were") +
                  " given up within the last day",
              "nobody does them any more",

@@ -10,7 +10,7 @@ namespace leasehold {
 
 // If there are many, names only some, in order; the last of each kind says how many more there are.
 std::vector<finding> find_in_queues(
-    connection& on, health_store& health, const examination_settings& settings
+    connection& on, health_store& health, const diagnosis_settings& settings
 );
 std::vector<finding> find_discarded(connection& on, health_store& health);
 

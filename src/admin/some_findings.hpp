@@ -16,8 +16,8 @@ public:
     explicit some_findings(std::string nouns) : nouns_(std::move(nouns)) {}
 
     void add(finding one) {
-        constexpr std::size_t kept_max = 20;
-        if (kept_.size() < kept_max) {
+        constexpr std::size_t max_kept = 20;
+        if (kept_.size() < max_kept) {
             kept_.push_back(std::move(one));
         } else {
             ++others_;

@@ -40,7 +40,7 @@ void sql_health_store::add_connections(
     std::vector<finding>& found,
     std::int64_t used,
     std::int64_t all,
-    const examination_settings& settings,
+    const diagnosis_settings& settings,
     const std::string& whose,
     const std::string& limit
 ) {
@@ -52,7 +52,7 @@ void sql_health_store::add_connections(
          std::to_string(used) + " of " + std::to_string(all) + " connections" +
              (whose.empty() ? "" : " of " + whose) + " are in use",
          "when there are none left, heartbeats that have to connect anew fail",
-         "raise " + limit + ", put a pooler in front, or lower connections_max of programs"}
+         "raise " + limit + ", put a pooler in front, or lower max_connections of programs"}
     );
 }
 

@@ -21,7 +21,7 @@ struct needed_rights {
 class sql_health_store : public health_store, protected sql_store {
 public:
     // Empty if the engine has no more to say of them.
-    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
+    std::vector<finding> examine_tables(connection&, const diagnosis_settings&) override {
         return {};
     }
     std::chrono::microseconds clock(connection& on) override;
@@ -94,7 +94,7 @@ protected:
         std::vector<finding>& found,
         std::int64_t used,
         std::int64_t all,
-        const examination_settings& settings,
+        const diagnosis_settings& settings,
         const std::string& whose = {},  // the server's own, or "user 'app'"
         const std::string& limit = "max_connections"
     );

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-constexpr int looked_at_max = 1000;
+constexpr int max_looked_at = 1000;
 // Each process that starts due work looks once a minute at least.
 constexpr microseconds overdue_from = 1min;
 
@@ -26,7 +26,7 @@ finding not_all(const std::string& nouns, const std::string& last) {
         severity::good,
         "not_looked_at",
         nouns + " behind '" + last + "' were not looked at: there are more than " +
-            std::to_string(looked_at_max),
+            std::to_string(max_looked_at),
         "what is wrong there is not found",
         "watch them by `leasehold runs --prefix` and `leasehold schedule list`"};
 }
@@ -97,8 +97,8 @@ finding overdue(const run_info& run, microseconds since) {
 std::vector<finding> find_in_runs(connection& on, run_store& runs) {
     some_findings failed_ones{"tasks"}, abandoned_ones{"tasks"}, overdue_ones{"tasks"},
         strange_ones{"tasks"};
-    const auto all = runs.list(on, "", "", looked_at_max + 1);
-    for (std::size_t at = 0; at < std::min<std::size_t>(all.size(), looked_at_max); ++at) {
+    const auto all = runs.list(on, "", "", max_looked_at + 1);
+    for (std::size_t at = 0; at < std::min<std::size_t>(all.size(), max_looked_at); ++at) {
         const run_look& seen = all[at];
         const run_info& run = seen.last.value();
         if (run.state == run_state::failed) failed_ones.add(failed(run));
@@ -120,8 +120,8 @@ std::vector<finding> find_in_runs(connection& on, run_store& runs) {
     abandoned_ones.move_to(found);
     overdue_ones.move_to(found);
     strange_ones.move_to(found);
-    if (all.size() > looked_at_max) {
-        found.push_back(not_all("tasks", all[looked_at_max - 1].last->name));
+    if (all.size() > max_looked_at) {
+        found.push_back(not_all("tasks", all[max_looked_at - 1].last->name));
     }
     return found;
 }
@@ -130,7 +130,7 @@ std::vector<finding> find_in_schedules(connection& on, job_schedule_store& sched
     some_findings strange_ones{"schedules"}, overdue_ones{"schedules"};
     std::vector<finding> found;
     std::string after;
-    for (int seen = 0; seen < looked_at_max; seen += job_schedule_store::rows_max) {
+    for (int seen = 0; seen < max_looked_at; seen += job_schedule_store::max_rows) {
         const auto page = schedules.list(on, after);
         for (const job_schedule_row& each : page.rows) {
             if (each.is_paused) continue;
@@ -153,7 +153,7 @@ std::vector<finding> find_in_schedules(connection& on, job_schedule_store& sched
                 );
             }
         }
-        if (page.rows.size() < job_schedule_store::rows_max) {
+        if (page.rows.size() < job_schedule_store::max_rows) {
             after.clear();
             break;
         }

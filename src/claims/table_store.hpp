@@ -53,7 +53,7 @@ struct column_shape {
     int bits = 64;      // an integer's; on PostgreSQL also a floating point's
     int precision = 0;  // digits of a decimal, `scale` of them fraction; 0: any
     int scale = 0;
-    std::int64_t length_max = 0;      // of text, in characters; 0: no limit
+    std::int64_t max_length = 0;      // of text, in characters; 0: no limit
     int fraction_digits = 6;          // digits of a time's seconds
     std::vector<std::string> labels;  // of an enumeration
     // PostgreSQL: the base type, as any search_path finds it, so that an array of such values can

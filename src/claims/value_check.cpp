@@ -183,7 +183,7 @@ std::string text_misfit(const column_shape& column, const std::string& text, val
     if (is_time && use != value_use::key && !is_time_text(text)) {
         return "is not of the form YYYY-MM-DD HH:MM:SS";
     }
-    const bool is_long = column.length_max > 0 && characters_of(text) > column.length_max;
+    const bool is_long = column.max_length > 0 && characters_of(text) > column.max_length;
     return is_long && use == value_use::stored ? "is longer" : "";
 }
 

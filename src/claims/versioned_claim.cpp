@@ -80,7 +80,7 @@ public:
         make_sendable(*known, wanted.where);
         wanted.count = n;
         // Much more than n, so that concurrent callers do not all pick the same rows.
-        wanted.limit = std::max(8 * n, choice.candidates_max);
+        wanted.limit = std::max(8 * n, choice.max_candidates);
         wanted.is_shuffled = choice.candidates == candidate_order::shuffled;
         wanted.claimed_as = claimant_on(*known);
         const auto claim_known = [&] {
@@ -251,7 +251,7 @@ private:
     std::string claimant_on(const known_table& known) const {
         if (mapping_.claimed_by.empty() || !mapping_.claimant.empty()) return mapping_.claimant;
         const std::string tag = identity::random().text().substr(0, tag_size);
-        const std::int64_t most = column_of(known, mapping_.claimed_by).length_max;
+        const std::int64_t most = column_of(known, mapping_.claimed_by).max_length;
         if (most == 0) return node_info_ + " " + tag;
         const std::size_t rest = static_cast<std::size_t>(most) - tag_size;
         return rest < 2 ? tag : std::string{cut_utf8(node_info_, rest - 1)} + " " + tag;
@@ -309,8 +309,8 @@ private:
 
     void require_choice(int n, const claim_choice& choice) const {
         require_row_count(n);
-        if (choice.candidates_max < 1 || choice.candidates_max > candidates_most) {
-            throw error(errc::invalid_argument, "candidates_max must be 1 to 10000");
+        if (choice.max_candidates < 1 || choice.max_candidates > candidates_most) {
+            throw error(errc::invalid_argument, "max_candidates must be 1 to 10000");
         }
         if (n > 1 && mapping_.order.empty()) {
             refuse(mapping_, "a claim of more than one row needs an order");

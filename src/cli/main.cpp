@@ -86,7 +86,7 @@ void add_global_options(CLI::App& tool, global_options& options) {
         ->option_text("P");
     tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")
         ->option_text("S");
-    tool.add_option("--bell-address", options.bell_address, "Where other machines ring, by UDP")
+    tool.add_option("--bell-address", options.wakeup_address, "Where other machines ring, by UDP")
         ->option_text("A");
     tool.add_flag(
         "--requires-standby",
@@ -105,7 +105,7 @@ void read_environment(const CLI::App& tool, global_options& options) {
     };
     read("--table-prefix", "LEASEHOLD_TABLE_PREFIX", options.table_prefix);
     read("--schema", "LEASEHOLD_SCHEMA", options.schema);
-    read("--bell-address", "LEASEHOLD_BELL_ADDRESS", options.bell_address);
+    read("--bell-address", "LEASEHOLD_BELL_ADDRESS", options.wakeup_address);
 }
 
 void print_version(bool is_json) {

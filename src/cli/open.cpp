@@ -85,20 +85,20 @@ database open_database(
     std::chrono::milliseconds statement_timeout,
     std::optional<std::chrono::milliseconds> patience,
     std::string name,
-    int connections_max,
+    int max_connections,
     std::shared_ptr<observer> also_told
 ) {
     database_settings settings;
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
-    settings.bell_address = options.bell_address;
+    settings.wakeup_address = options.wakeup_address;
     settings.requires_standby = options.requires_standby;
     settings.observer = std::make_shared<warnings>(options.is_json);
     warn_of_readers(options, settings.observer);
     if (also_told) {
         settings.observer = std::make_shared<observers>(settings.observer, std::move(also_told));
     }
-    settings.connections_max = connections_max;
+    settings.max_connections = max_connections;
     settings.statement_timeout = statement_timeout;
     settings.name = std::move(name);
     if (patience && *patience > std::chrono::milliseconds{0}) {

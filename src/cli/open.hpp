@@ -22,7 +22,7 @@ database open_database(
     std::optional<std::chrono::milliseconds> patience = {},
     // The name of its connections in the server's lists; empty: leasehold.
     std::string name = {},
-    int connections_max = 2,
+    int max_connections = 2,
     std::shared_ptr<observer> also_told = {}
 );
 

@@ -23,7 +23,7 @@ constexpr std::array<unit, 6> units{
     {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 
 // Longer than any wait, and far below the durations at which nanoseconds overflow.
-constexpr std::int64_t milliseconds_max = std::int64_t{100} * 366 * 86'400'000;
+constexpr std::int64_t max_milliseconds = std::int64_t{100} * 366 * 86'400'000;
 
 std::chrono::milliseconds parse(
     std::string_view text, const std::string& what, const std::string& advice
@@ -43,7 +43,7 @@ std::chrono::milliseconds parse(
     for (const unit& each : units) {
         if (suffix != each.suffix) continue;
         if (problem == std::errc::result_out_of_range ||
-            number > milliseconds_max / each.milliseconds) {
+            number > max_milliseconds / each.milliseconds) {
             throw refuse("is too long: the limit is 100 years");
         }
         return std::chrono::milliseconds{number * each.milliseconds};

@@ -21,7 +21,7 @@ struct global_options {
     bool requires_standby = false;
     // If they are not given, from LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
-    std::string bell_address{};
+    std::string wakeup_address{};
     std::string schema;
     bool is_json = false;
     bool wants_version = false;

@@ -27,8 +27,8 @@ constexpr std::chrono::minutes longest_in_log{10};
 std::string cut_to_terminal(std::string line) {
     winsize size{};
     const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const std::size_t columns_max = (is_known ? size.ws_col : 80) - 1U;
-    while (columns_of(line) > columns_max) {
+    const std::size_t max_columns = (is_known ? size.ws_col : 80) - 1U;
+    while (columns_of(line) > max_columns) {
         // Whole characters: the bytes that continue one are 10xxxxxx.
         while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xc0U) == 0x80) {
             line.pop_back();

@@ -20,7 +20,7 @@ public:
     void on_event(const event& what) noexcept override;
 
 private:
-    static constexpr std::size_t said_max = 16;
+    static constexpr std::size_t max_said = 16;
 
     const bool is_json_;
     std::mutex mutex_;  // guards the words that were said

@@ -70,10 +70,10 @@ std::ostream& operator<<(std::ostream& out, fencing_token token) {
 }
 
 std::string node_info_of_this_process(std::string_view name) {
-    constexpr std::size_t name_bytes_max = 100;
+    constexpr std::size_t max_name_bytes = 100;
     char host[HOST_NAME_MAX + 1] = "unknown";
     if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-    const std::string shown{cut_utf8(printable_utf8(name), name_bytes_max)};
+    const std::string shown{cut_utf8(printable_utf8(name), max_name_bytes)};
     return shown + '@' + printable_utf8(host) + ':' + std::to_string(getpid());
 }
 

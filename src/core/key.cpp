@@ -11,11 +11,11 @@ key::key(std::string_view name) : name_(name) {
     if (name.empty()) {
         throw error(errc::invalid_argument, "a key must not be empty; name the thing to lock");
     }
-    if (name.size() > bytes_max) {
+    if (name.size() > max_bytes) {
         throw error(
             errc::invalid_argument,
             "a key of " + std::to_string(name.size()) + " bytes is too long; the limit is " +
-                std::to_string(bytes_max) + ", lock a hash of it instead"
+                std::to_string(max_bytes) + ", lock a hash of it instead"
         );
     }
     if (name.find('\0') != std::string_view::npos) {

@@ -9,7 +9,7 @@
 namespace leasehold {
 namespace {
 
-constexpr std::size_t number_max = 65535;  // of PostgreSQL's protocol
+constexpr std::size_t max_number = 65535;  // of PostgreSQL's protocol
 
 bool is_digit(char each) {
     return each >= '0' && each <= '9';
@@ -88,8 +88,8 @@ std::size_t number_of(std::string_view written) {
     std::size_t number = 0;
     const char* const end = written.data() + written.size();
     const auto [stop, failure] = std::from_chars(written.data(), end, number);
-    if (failure != std::errc{} || stop != end || number < 1 || number > number_max) {
-        refuse("a parameter's number in a statement is 1 to " + std::to_string(number_max));
+    if (failure != std::errc{} || stop != end || number < 1 || number > max_number) {
+        refuse("a parameter's number in a statement is 1 to " + std::to_string(max_number));
     }
     return number;
 }

@@ -13,13 +13,13 @@ std::string program_name() {
 }
 
 std::string connection_name(std::string_view name) {
-    constexpr std::size_t bytes_max = 63;
+    constexpr std::size_t max_bytes = 63;
     std::string whole =
         node_info_of_this_process(name.empty() ? program_name() : std::string{name});
-    if (whole.size() <= bytes_max) return whole;
+    if (whole.size() <= max_bytes) return whole;
     const auto at = whole.rfind('@');
     const std::string where = whole.substr(at);
-    const std::size_t left = bytes_max - std::min(bytes_max, where.size());
+    const std::size_t left = max_bytes - std::min(max_bytes, where.size());
     return std::string{cut_utf8(whole.substr(0, at), left)} + where;
 }
 

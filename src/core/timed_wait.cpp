@@ -7,7 +7,7 @@
 namespace leasehold {
 namespace {
 
-constexpr std::chrono::seconds nap_max{1};
+constexpr std::chrono::seconds max_nap{1};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool wait_until(
     while (!stop.stop_requested()) {
         const auto left = deadline - local_clock::now();
         if (left <= local_clock::duration{0}) break;
-        if (changed.wait_for(guard, stop, std::min<local_clock::duration>(left, nap_max), holds)) {
+        if (changed.wait_for(guard, stop, std::min<local_clock::duration>(left, max_nap), holds)) {
             return true;
         }
     }

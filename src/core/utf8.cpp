@@ -37,11 +37,11 @@ bool is_utf8(std::string_view bytes) noexcept {
     return true;
 }
 
-std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) noexcept {
+std::string_view cut_utf8(std::string_view text, std::size_t max_bytes) noexcept {
     std::size_t kept = 0;
     while (kept < text.size()) {
         const std::size_t size = character_size(text.substr(kept));
-        if (size == 0 || kept + size > bytes_max) break;
+        if (size == 0 || kept + size > max_bytes) break;
         kept += size;
     }
     return text.substr(0, kept);

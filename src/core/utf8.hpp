@@ -10,8 +10,8 @@ namespace leasehold {
 
 bool is_utf8(std::string_view bytes) noexcept;
 
-// The longest beginning of `text` that has at most `bytes_max` bytes and ends between characters.
-std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) noexcept;
+// The longest beginning of `text` that has at most `max_bytes` bytes and ends between characters.
+std::string_view cut_utf8(std::string_view text, std::size_t max_bytes) noexcept;
 
 // `bytes` with each byte that is not part of UTF-8, and each control character, replaced by '?'.
 LEASEHOLD_EXPORT std::string printable_utf8(std::string_view bytes);

@@ -59,7 +59,7 @@ combiner::batch combiner::take(request& mine) {
     requests all{&mine};
     for (request* const each : waiting_) {
         const bool is_carried = way_ != way::never && each->now_ == request::stage::waiting;
-        if (is_carried && all.size() < requests_max) all.push_back(each);
+        if (is_carried && all.size() < max_requests) all.push_back(each);
     }
     for (request* const each : all) each->now_ = request::stage::taken;
     std::erase_if(waiting_, [](const request* each) {

@@ -67,7 +67,7 @@ public:
     };
     using requests = std::vector<request*>;
 
-    static constexpr std::size_t requests_max = 64;  // of one statement
+    static constexpr std::size_t max_requests = 64;  // of one statement
     static constexpr std::chrono::milliseconds overtaking_after{20};
 
     explicit combiner(const pool& of);

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <thread>
 
+#include "core/jitter.hpp"
 #include "core/process.hpp"
 #include "database/schema_check.hpp"
 #include "database/schema_store.hpp"
@@ -30,12 +32,12 @@ void require_between(const char* name, milliseconds given, milliseconds least, m
 database_settings checked(database_settings settings) {
     constexpr milliseconds hour{3'600'000};
     require_valid(settings.names);
-    require_bell_address(settings.bell_address);
+    require_bell_address(settings.wakeup_address);
     require_between("connect_timeout", settings.connect_timeout, milliseconds{100}, hour);
-    require_between("acquire_timeout", settings.acquire_timeout, milliseconds{1}, hour);
+    require_between("pool_timeout", settings.pool_timeout, milliseconds{1}, hour);
     require_between("statement_timeout", settings.statement_timeout, milliseconds{100}, hour);
-    if (settings.connections_max < 1 || settings.connections_max > 1000) {
-        throw error(errc::invalid_argument, "connections_max must be 1 to 1000");
+    if (settings.max_connections < 1 || settings.max_connections > 1000) {
+        throw error(errc::invalid_argument, "max_connections must be 1 to 1000");
     }
     return settings;
 }
@@ -286,8 +288,16 @@ server_info database::server() const {
     return inner_->use_unchecked([](connection& on, store_set&) { return on.server(); });
 }
 
-pool_use database::use_of_pool() const {
+pool_use database::pool_usage() const {
     return inner_->connections().use();
+}
+
+bool database::may_repeat(const error& failure, int attempt, int attempts) {
+    if (!failure.is_transient() || failure.outcome_is_unknown() || attempt >= attempts)
+        return false;
+    constexpr std::chrono::milliseconds first{5}, longest{500};
+    std::this_thread::sleep_for(backed_off(attempt, first, longest));
+    return true;
 }
 
 const database_settings& database::settings() const noexcept {

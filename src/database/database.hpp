@@ -195,7 +195,7 @@ private:
     std::atomic<bool> schema_checked_ = false;
     std::atomic<bool> is_readable_ = false;                   // only to read; the schema is checked
     wait_registry waits_{*this};                              // its thread uses all of the above
-    unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
+    unattended_calls unattended_{settings_.max_connections};  // last: so do these threads
 };
 
 }  // namespace leasehold

@@ -160,7 +160,7 @@ void require_bell_address(const std::string& given) {
     if (given.empty() || internet_address(given).size != 0) return;
     throw error(
         errc::invalid_argument,
-        "bell_address is '" + given +
+        "wakeup_address is '" + given +
             "'; it must be a number by which other machines reach this one, with a port or "
             "without: 192.0.2.7, 192.0.2.7:7400, 2001:db8::7 or [2001:db8::7]:7400"
     );
@@ -212,7 +212,7 @@ void doorbell::open_far(std::string& complaint) {
     owned_descriptor made = datagram_socket(at.bytes.ss_family);
     if (!made.is_open() || ::bind(made.number(), at.generic(), at.size) != 0 ||
         ::getsockname(made.number(), at.generic(), &at.size) != 0) {
-        complaint = "bell_address " + bell_address_ + ": " + words_of_errno();
+        complaint = "wakeup_address " + bell_address_ + ": " + words_of_errno();
         return;
     }
     far_ = std::move(made);
@@ -229,11 +229,11 @@ void doorbell::listen_until(local_clock::time_point until, int other) noexcept {
     }};
     for (;;) {
         // A machine that slept has lost no time by its own clock, and has by ours.
-        constexpr milliseconds slice_max{1000};
+        constexpr milliseconds max_slice{1000};
         const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
         if (left <= milliseconds{0}) return;
         const int found =
-            ::poll(all.data(), all.size(), static_cast<int>(std::min(left, slice_max).count()));
+            ::poll(all.data(), all.size(), static_cast<int>(std::min(left, max_slice).count()));
         if (found == 0 || (found < 0 && errno == EINTR)) continue;
         if (all[0].revents != 0) {
             std::uint64_t count = 0;
@@ -251,11 +251,11 @@ void doorbell::wake() noexcept {
 }
 
 std::vector<owner_id> doorbell::heard() {
-    constexpr int datagrams_max = 64;
+    constexpr int max_datagrams = 64;
     std::vector<owner_id> all;
     for (const owned_descriptor* each : {&local_, &far_}) {
         if (!each->is_open()) continue;
-        for (int read = 0; read < datagrams_max; ++read) {
+        for (int read = 0; read < max_datagrams; ++read) {
             std::array<char, identity::size_bytes + 1> bytes{};
             const auto size = ::recv(each->number(), bytes.data(), bytes.size(), 0);
             if (size < 0) break;

@@ -9,7 +9,7 @@
 // | unix:BOOT.NETWORK:NAME      | processes of this boot of this machine, in this namespace of   |
 // |                             | its network: NAME is an abstract Unix socket, 16 random bytes  |
 // | udp:HOST:PORT               | other machines, where both have a database_settings::          |
-// |                             | bell_address                                                   |
+// |                             | wakeup_address                                                 |
 // | nothing                     | nobody: no socket could be opened, or hints are off            |
 //
 // A process that finds no address it can use rings the database's own bell, if there is one. A
@@ -57,8 +57,8 @@ std::string host_of_bell(const std::string& given);
 
 class doorbell {
 public:
-    // `bell_address`: of database_settings.
-    explicit doorbell(std::string bell_address) : bell_address_(std::move(bell_address)) {}
+    // `wakeup_address`: of database_settings.
+    explicit doorbell(std::string wakeup_address) : bell_address_(std::move(wakeup_address)) {}
 
     // The address for a waiter's row; empty if there is none. Opens the sockets once:
     // `complaint` says why one could not be opened, the first time.

@@ -38,8 +38,7 @@ pool::pool(
 
 std::unique_ptr<connection> pool::take(const bounds& of_call) {
     require_at_home();
-    const auto deadline =
-        std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout);
+    const auto deadline = std::min(of_call.deadline, local_clock::now() + settings_.pool_timeout);
     wait_for_place(of_call, deadline, false);
     return take_counted(of_call, deadline);
 }
@@ -61,7 +60,7 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
         ++lent_;
     }
     return take_counted(
-        of_call, std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout)
+        of_call, std::min(of_call.deadline, local_clock::now() + settings_.pool_timeout)
     );
 }
 
@@ -75,7 +74,7 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
         {
             thread_guard guard{mutex_};
             const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
-                return is_place_free() || (is_apart && lent_ < 2 * settings_.connections_max);
+                return is_place_free() || (is_apart && lent_ < 2 * settings_.max_connections);
             };
             const auto has_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
                 return has_place() || may_settle();
@@ -110,7 +109,7 @@ void pool::tell_wait(event_reason how, local_clock::time_point asked) const {
 
 pool_use pool::use() const {
     const thread_guard guard{mutex_};
-    return {lent_, static_cast<int>(idle_.size()), settings_.connections_max};
+    return {lent_, static_cast<int>(idle_.size()), settings_.max_connections};
 }
 
 void pool::give_up(const bounds& of_call, local_clock::time_point asked) const {
@@ -121,9 +120,9 @@ void pool::give_up(const bounds& of_call, local_clock::time_point asked) const {
     const std::string left = words_of_left();
     throw error(
         errc::timed_out,
-        "all " + std::to_string(settings_.connections_max) + " connections were busy for " +
+        "all " + std::to_string(settings_.max_connections) + " connections were busy for " +
             std::to_string(waited.count()) + " ms" + left +
-            (left.empty() ? "; raise connections_max or hold transactions for less time" : "")
+            (left.empty() ? "; raise max_connections or hold transactions for less time" : "")
     );
 }
 
@@ -371,7 +370,7 @@ void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
         if (lent && !is_well) has_lost_one_ = true;
         if (keeps_place) return;
         const bool is_fit = is_well && filling == filling_;
-        const bool is_beyond_bound = lent_-- > settings_.connections_max;
+        const bool is_beyond_bound = lent_-- > settings_.max_connections;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }
     // One place wakes one waiting caller. It is not lost if that caller gives up: it looks once

@@ -51,7 +51,7 @@ public:
         std::chrono::nanoseconds nap_trusted = std::chrono::seconds{5}
     );
 
-    // Waits at most acquire_timeout; if a connection that slept does not answer, the check of it
+    // Waits at most pool_timeout; if a connection that slept does not answer, the check of it
     // and connect_timeout more; and never beyond the deadline of the call, except for that check. A
     // good-bye does without the check: it opens a new connection in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
@@ -78,7 +78,7 @@ public:
     // The error for a caller that has waited for one since then in vain: stopped, or all were busy.
     // Tells the observer, too.
     [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
-    std::chrono::milliseconds patience() const noexcept { return settings_.acquire_timeout; }
+    std::chrono::milliseconds patience() const noexcept { return settings_.pool_timeout; }
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.
     void note_broken() noexcept;

@@ -56,7 +56,7 @@ bool pool::is_place_free() {
     lent_ -= static_cast<int>(std::erase_if(left_, [now](const auto& each) {
         return each->limit() <= now;
     }));
-    return lent_ < settings_.connections_max;
+    return lent_ < settings_.max_connections;
 }
 
 // A caller that waits for a place asks the server about given-up work, unless another caller does
@@ -105,7 +105,7 @@ void pool::settle(const bounds& of_call, local_clock::time_point deadline) {
                 local_clock::now() +
                 backed_off(settlements_in_vain_ + 1, milliseconds{50}, milliseconds{2000});
             const bool is_well = by && by->state() == connection_state::idle;
-            if (is_well && all.empty() && lent_ < settings_.connections_max) {
+            if (is_well && all.empty() && lent_ < settings_.max_connections) {
                 idle_.push_back({std::move(by), local_clock::now()});
             } else if (is_well && !all.empty()) {
                 settler_ = std::move(by);

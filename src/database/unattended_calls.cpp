@@ -17,7 +17,7 @@ namespace leasehold {
 
 class unattended_calls::state : public std::enable_shared_from_this<state> {
 public:
-    explicit state(std::size_t workers) : workers_max_(workers) {}
+    explicit state(std::size_t workers) : max_workers_(workers) {}
 
     void add(std::shared_ptr<unattended_call> call) {
         const thread_guard guard{mutex_};
@@ -100,7 +100,7 @@ private:
     void start_another_worker() noexcept LEASEHOLD_REQUIRES(mutex_) {
         // A worker that was woken for a call counts as idle until it has taken it.
         const std::size_t ready = going_on_.size() + beginning_.size();
-        if (ready <= idle_ || is_ending_ || threads_.size() > workers_max_) return;
+        if (ready <= idle_ || is_ending_ || threads_.size() > max_workers_) return;
         try {
             threads_.emplace_back([self = shared_from_this()] { self->work(); });
         } catch (const std::exception&) {
@@ -225,7 +225,7 @@ private:
     // An exception has no handler here, and ends the program.
     static void run(std::function<void()> completion) noexcept { completion(); }
 
-    const std::size_t workers_max_;
+    const std::size_t max_workers_;
     thread_mutex mutex_;
     std::condition_variable_any ready_changed_, plan_changed_, completions_changed_, one_went_;
     std::map<const unattended_call*, std::shared_ptr<unattended_call>> all_
@@ -243,8 +243,8 @@ private:
     bool is_ending_ LEASEHOLD_GUARDED_BY(mutex_) = false;
 };
 
-unattended_calls::unattended_calls(int connections_max)
-    : state_(std::make_shared<state>(static_cast<std::size_t>(std::min(workers_max, connections_max)
+unattended_calls::unattended_calls(int max_connections)
+    : state_(std::make_shared<state>(static_cast<std::size_t>(std::min(max_workers, max_connections)
       ))) {}
 
 unattended_calls::~unattended_calls() {

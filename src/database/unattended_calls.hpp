@@ -12,7 +12,7 @@
 // | waiting   | wake(), or that time comes                | ready, before those that begin      |
 //
 // Threads of its own, started when they are first needed and running until the handle is destroyed:
-// up to `workers_max` that send statements; a clerk, which compares the clock with deadlines and
+// up to `max_workers` that send statements; a clerk, which compares the clock with deadlines and
 // waits for no server, so that no call is late because all other calls hang; and one that runs
 // completions, for users that have no executor, so that a completion that blocks delays only other
 // completions.
@@ -58,9 +58,9 @@ private:
 
 class unattended_calls {
 public:
-    static constexpr int workers_max = 4;
+    static constexpr int max_workers = 4;
 
-    explicit unattended_calls(int connections_max);
+    explicit unattended_calls(int max_connections);
     ~unattended_calls();
     unattended_calls(const unattended_calls&) = delete;
     unattended_calls& operator=(const unattended_calls&) = delete;

@@ -31,7 +31,7 @@ event handed_over(const key& what, const successor& to, event_reason why) noexce
 }
 
 wait_registry::wait_registry(database::implementation& of)
-    : of_(of), bell_(of.settings().bell_address) {}
+    : of_(of), bell_(of.settings().wakeup_address) {}
 
 wait_registry::~wait_registry() = default;
 

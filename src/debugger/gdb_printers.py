@@ -127,7 +127,7 @@ class Job(Handle):
         what = of["what_"]
         return (
             f'job {int(what["id"])} of queue {text(of["queue_"])}, kind {text(what["kind"])}, '
-            f'attempt {int(what["attempts"])} of {int(what["retry"]["attempts_max"])}'
+            f'attempt {int(what["attempts"])} of {int(what["retry"]["max_attempts"])}'
         )
 
 

@@ -115,7 +115,7 @@ std::string connect_sentence(const address& where, const failure& what, bool may
         case 1226:
             return " has no connection left" + number +
                    ": raise its max_connections, or let fewer programs connect, or each less "
-                   "often (database_settings::connections_max)";
+                   "often (database_settings::max_connections)";
         case 1104:
             return " refused the client library its first question" + number +
                    ": raise its max_join_size, or set its sql_big_selects";

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t statements_max = 256;
+constexpr std::size_t max_statements = 256;
 constexpr const char* begin_sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 // "Cached plan must not change result type": a table was altered meanwhile. A trigger may raise the
@@ -262,7 +262,7 @@ result owned_connection::execute_prepared(
     for (bool is_again = false;; is_again = true) {
         const auto found = statements_.find(key);
         const bool is_new = found == statements_.end();
-        if (is_new && statements_.size() >= statements_max) forget_statements();
+        if (is_new && statements_.size() >= max_statements) forget_statements();
         const unsigned number = is_new ? ++statements_made_ : found->second;
         const std::string name = "leasehold_" + std::to_string(number);
         const std::array both{
@@ -443,8 +443,8 @@ void owned_connection::listen(std::string_view channel) {
         return;
     }
     // Longer names are cut off by LISTEN and refused by pg_notify().
-    constexpr std::size_t channel_size_max = 63;
-    if (channel.empty() || channel.size() > channel_size_max) {
+    constexpr std::size_t max_channel_size = 63;
+    if (channel.empty() || channel.size() > max_channel_size) {
         throw error{errc::invalid_argument, "the name of a PostgreSQL channel has 1 to 63 bytes"};
     }
     static_cast<void>(require_ready());

@@ -195,12 +195,12 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
     if (state == "53300") {
         return " has no connection left" + in_brackets(state) +
                ": raise its max_connections, or let fewer programs connect, or each less often "
-               "(database_settings::connections_max)";
+               "(database_settings::max_connections)";
     }
     if (what.text.find("max_client_conn") != std::string::npos) {
         return " takes no more clients" + in_brackets(state) +
                ": raise max_client_conn of pgbouncer, or let fewer programs connect, or each less "
-               "often (database_settings::connections_max)";
+               "often (database_settings::max_connections)";
     }
     if (state == "57P03") {
         return " is starting up or shutting down" + in_brackets(state) + "; try again";

@@ -39,7 +39,7 @@ bool end_standby_wait(
 
 void left_waits::add(const server_origin& on, int process) {
     const thread_guard guard{mutex_};
-    if (!on.text.empty() && all_.size() < size_max)
+    if (!on.text.empty() && all_.size() < max_size)
         all_.push_back({on, process, local_clock::now()});
 }
 

@@ -50,7 +50,7 @@ private:
         int process;
         local_clock::time_point since;
     };
-    static constexpr std::size_t size_max = 1000;
+    static constexpr std::size_t max_size = 1000;
 
     thread_mutex mutex_;
     std::vector<left_wait> all_ LEASEHOLD_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ constexpr Oid oid_float8 = 701;
 // The server infers the type, so that text can be compared with enum, varchar or uuid columns.
 constexpr Oid oid_inferred = 0;
 
-constexpr std::size_t parameters_max = 65535;  // 16 bits in the protocol
+constexpr std::size_t max_parameters = 65535;  // 16 bits in the protocol
 
 template <typename Number>
 Number number_from(std::string_view text) {
@@ -105,7 +105,7 @@ void write_number(std::int64_t number, std::array<char, 32>& into) {
 }  // namespace
 
 bound_parameters::bound_parameters(const parameters& values) {
-    if (values.size() > parameters_max) {
+    if (values.size() > max_parameters) {
         throw error{
             errc::invalid_argument,
             "a statement has " + std::to_string(values.size()) +

@@ -19,9 +19,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // poll() does not count while the machine sleeps, our clock does: short slices catch up with it.
-constexpr milliseconds slice_max{1000};
+constexpr milliseconds max_slice{1000};
 // For a wait that can be stopped. A descriptor to wake it would be another one per connection.
-constexpr milliseconds stoppable_slice_max{50};
+constexpr milliseconds max_stoppable_slice{50};
 
 bool send(PGconn* handle, const message& what) {
     static const auto& nothing = *new const parameters;  // never destroyed, nor is the next
@@ -137,7 +137,7 @@ bool wait_for_socket(
 ) noexcept {
     if (socket < 0) return true;
     pollfd watched{socket, events, 0};
-    const milliseconds longest = stop.stop_possible() ? stoppable_slice_max : slice_max;
+    const milliseconds longest = stop.stop_possible() ? max_stoppable_slice : max_slice;
     for (;;) {
         const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
         const auto slice = std::clamp(left, milliseconds{0}, longest);

@@ -61,7 +61,7 @@ public:
         // Commits are flushed already. A short log stays for the next process: otherwise the last
         // process to close would move it into the database and flush both. The log of a migration
         // does not stay: people copy the file after it.
-        if (!has_run_scripts_ && sqlite::size_of_log(path_) <= log_left_max) {
+        if (!has_run_scripts_ && sqlite::size_of_log(path_) <= max_log_left) {
             sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
         }
         sqlite3_close_v2(handle_);
@@ -181,7 +181,7 @@ public:
                 written_at_.reset();
                 return notification{channel_, ""};
             }
-            if (written_at_ && local_clock::now() - *written_at_ > commit_max) written_at_.reset();
+            if (written_at_ && local_clock::now() - *written_at_ > max_commit) written_at_.reset();
             if (!written_at_) {
                 if (!watch_->wait(until)) return std::nullopt;
                 written_at_ = local_clock::now();
@@ -190,20 +190,20 @@ public:
             }
             const auto now = local_clock::now();
             if (now >= until) return std::nullopt;
-            const auto pause = std::clamp((now - *written_at_) / 4, pause_min, pause_max);
+            const auto pause = std::clamp((now - *written_at_) / 4, pause_min, max_pause);
             std::this_thread::sleep_for(std::min(pause, until - now));
         }
     }
 
 private:
-    static constexpr std::size_t prepared_max = 128;
+    static constexpr std::size_t max_prepared = 128;
     // The next process that opens the database reads all of it: half a millisecond. SQLite itself
     // empties a log of four times this length in the midst of its writers.
-    static constexpr std::int64_t log_left_max = 1 << 20;
+    static constexpr std::int64_t max_log_left = 1 << 20;
     // The time between an event and the commit that can be seen: longer than a flush takes.
-    static constexpr local_clock::duration commit_max = milliseconds{40};
+    static constexpr local_clock::duration max_commit = milliseconds{40};
     static constexpr local_clock::duration pause_min = std::chrono::microseconds{250};
-    static constexpr local_clock::duration pause_max = milliseconds{4};
+    static constexpr local_clock::duration max_pause = milliseconds{4};
 
     bool sees_commit() {
         const auto version = data_version();
@@ -286,7 +286,7 @@ private:
             sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, nullptr)
         );
         if (!made) throw error(errc::invalid_argument, "an empty statement cannot be executed");
-        if (prepared_.size() == prepared_max) {
+        if (prepared_.size() == max_prepared) {
             by_text_.erase(prepared_.back().first);
             prepared_.pop_back();
         }

@@ -42,9 +42,9 @@ bool file_watch::wait(local_clock::time_point until) {
         if (takes_events()) return true;
         const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
         if (left <= milliseconds{0}) return false;
-        constexpr milliseconds slice_max{1000};
+        constexpr milliseconds max_slice{1000};
         pollfd watched{events_, POLLIN, 0};
-        ::poll(&watched, 1, static_cast<int>(std::min(left, slice_max).count()));
+        ::poll(&watched, 1, static_cast<int>(std::min(left, max_slice).count()));
     }
 }
 

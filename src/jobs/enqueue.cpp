@@ -9,14 +9,14 @@
 namespace leasehold {
 namespace {
 
-constexpr std::size_t statement_bytes_max = std::size_t{1} << 20;
+constexpr std::size_t max_statement_bytes = std::size_t{1} << 20;
 
 // The number of jobs, from `first` on, that one statement takes; at least one.
 std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
     std::size_t count = 0, bytes = 0;
-    while (first + count < what.size() && count < job_store::jobs_per_statement_max) {
+    while (first + count < what.size() && count < job_store::max_jobs_per_statement) {
         bytes += what[first + count].payload.size();
-        if (count > 0 && bytes > statement_bytes_max) break;
+        if (count > 0 && bytes > max_statement_bytes) break;
         ++count;
     }
     return count;

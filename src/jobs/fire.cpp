@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t fires_max = 1000;
+constexpr std::size_t max_fires = 1000;
 constexpr microseconds moment{1};
 
 // The latest times from `next` on that are not after `until`; at most `most`, in order.
@@ -39,7 +39,7 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
         case misfire_policy::fire_once:
             return has_punctual ? 0 : 1;
         case misfire_policy::catch_up:
-            return static_cast<std::size_t>(what.catch_up_max);
+            return static_cast<std::size_t>(what.max_catch_up);
     }
     return 0;
 }
@@ -91,16 +91,16 @@ fires fires_of(
     fires coming;
     coming.next = next;
     if (next > now) return coming;
-    // The earliest fire time within late_max.
-    const auto punctual_from = std::max(next, when.next(now - what.late_max - moment));
+    // The earliest fire time within max_late.
+    const auto punctual_from = std::max(next, when.next(now - what.max_late - moment));
     std::vector<schedule::instant> punctual;
     auto at = punctual_from;
-    for (; at <= now && punctual.size() < fires_max; at = when.next(at)) punctual.push_back(at);
+    for (; at <= now && punctual.size() < max_fires; at = when.next(at)) punctual.push_back(at);
     const std::size_t most = made_up_for(what, !punctual.empty());
     coming.times = latest_of(when, next, punctual_from - moment, most);
     const auto missed_from = coming.times.empty() ? punctual_from : coming.times.front();
     coming.has_missed = when.previous(missed_from - moment) >= next;
-    const std::size_t room = fires_max - std::min(fires_max, coming.times.size());
+    const std::size_t room = max_fires - std::min(max_fires, coming.times.size());
     if (punctual.size() > room) {
         at = punctual[room];
         punctual.resize(room);
@@ -153,9 +153,9 @@ fire_result fire_schedules(
     fire_place& place,
     const std::function<void(const std::string& name, const std::string& what)>& complain
 ) {
-    constexpr int pages_max = 10;
+    constexpr int max_pages = 10;
     fire_result all;
-    for (int page = 0; page < pages_max; ++page) {
+    for (int page = 0; page < max_pages; ++page) {
         const auto seen = stores.get<job_schedule_store>().due(on, queue, place.behind);
         for (const job_schedule_row& each : seen.rows) {
             place.behind = {each.next, each.what.name};
@@ -179,7 +179,7 @@ fire_result fire_schedules(
                 complain(each.what.name, failure.what());  // it stays due
             }
         }
-        if (seen.rows.size() < std::size_t{job_schedule_store::rows_max}) {
+        if (seen.rows.size() < std::size_t{job_schedule_store::max_rows}) {
             all.some_locked = place.some_locked;
             all.last = place.behind.next;
             place = {};

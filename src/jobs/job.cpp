@@ -60,7 +60,7 @@ const char* name_of(job_stop_reason reason) noexcept {
     switch (reason) {
         case job_stop_reason::none:
             return "none";
-        case job_stop_reason::time_limit:
+        case job_stop_reason::attempt_timeout:
             return "time_limit";
         case job_stop_reason::cancel_requested:
             return "cancel_requested";
@@ -76,8 +76,8 @@ std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept {
     std::chrono::microseconds delay = policy.delay;
-    for (int each = 1; each < attempts && delay < policy.delay_max; ++each) delay *= 2;
-    delay = std::min<std::chrono::microseconds>(delay, policy.delay_max);
+    for (int each = 1; each < attempts && delay < policy.max_delay; ++each) delay *= 2;
+    delay = std::min<std::chrono::microseconds>(delay, policy.max_delay);
     const double kept = 1 - std::clamp(jitter, 0.0, 1.0) / 2;
     return std::chrono::microseconds{
         static_cast<std::int64_t>(static_cast<double>(delay.count()) * kept)};

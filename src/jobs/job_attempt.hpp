@@ -21,13 +21,13 @@ namespace leasehold {
 enum class job_step { complete, fail, snooze, release, discard, cancel };
 
 constexpr job_state state_after(
-    job_step step, std::chrono::microseconds delay, int attempts, int attempts_max
+    job_step step, std::chrono::microseconds delay, int attempts, int max_attempts
 ) noexcept {
     switch (step) {
         case job_step::complete:
             return job_state::completed;
         case job_step::fail:
-            return attempts >= attempts_max ? job_state::discarded : job_state::retryable;
+            return attempts >= max_attempts ? job_state::discarded : job_state::retryable;
         case job_step::snooze:
             return delay > delay.zero() ? job_state::scheduled : job_state::available;
         case job_step::release:
@@ -43,7 +43,7 @@ constexpr job_state state_after(
 inline job_end end_after(
     const claimed_job& job, job_step step, std::chrono::microseconds delay, std::string words
 ) {
-    const job_state to = state_after(step, delay, job.attempts, job.retry.attempts_max);
+    const job_state to = state_after(step, delay, job.attempts, job.retry.max_attempts);
     // A result that was set before: no error, if somebody asks to cancel the job.
     if (step == job_step::snooze || step == job_step::release) words.clear();
     return {job.id, job.token, to, delay, std::move(words)};

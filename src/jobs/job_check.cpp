@@ -19,15 +19,15 @@ bool is_text(std::string_view text) {
     return is_utf8(text) && text.find('\0') == std::string_view::npos;
 }
 
-void require_valid(const retry_policy& policy, int rescues_max) {
+void require_valid(const retry_policy& policy, int max_rescues) {
     constexpr int most = 10'000;
-    if (policy.attempts_max < 1 || policy.attempts_max > most) {
-        refuse_input("a job has 1 to 10000 attempts, not " + std::to_string(policy.attempts_max));
+    if (policy.max_attempts < 1 || policy.max_attempts > most) {
+        refuse_input("a job has 1 to 10000 attempts, not " + std::to_string(policy.max_attempts));
     }
-    if (rescues_max < 1 || rescues_max > most) {
-        refuse_input("rescues_max of a job must be 1 to 10000, not " + std::to_string(rescues_max));
+    if (max_rescues < 1 || max_rescues > most) {
+        refuse_input("max_rescues of a job must be 1 to 10000, not " + std::to_string(max_rescues));
     }
-    for (const milliseconds each : {policy.delay, policy.delay_max}) {
+    for (const milliseconds each : {policy.delay, policy.max_delay}) {
         if (each < milliseconds{0} || each > delay_most) {
             refuse_input("the delays of a retry_policy must be 0 to 366 days");
         }
@@ -57,7 +57,8 @@ void require_valid_time(const new_job& what) {
     if (what.run_at && what.delay > milliseconds{0}) {
         refuse_input("a job has run_at or delay, not both");
     }
-    if (what.time_limit && (*what.time_limit < milliseconds{1} || *what.time_limit > delay_most)) {
+    if (what.attempt_timeout &&
+        (*what.attempt_timeout < milliseconds{1} || *what.attempt_timeout > delay_most)) {
         refuse_input("the time limit of a job must be 1 ms to 366 days");
     }
 }
@@ -74,8 +75,8 @@ void refuse_input(const std::string& what) {
 }
 
 void require_key(std::string_view key, const char* what) {
-    constexpr std::size_t bytes_max = 255;
-    if (key.size() <= bytes_max && is_text(key)) return;
+    constexpr std::size_t max_bytes = 255;
+    if (key.size() <= max_bytes && is_text(key)) return;
     refuse_input(std::string{"the "} + what + " must be at most 255 bytes of UTF-8 without NUL");
 }
 
@@ -88,15 +89,15 @@ void require_kind(std::string_view kind) {
     require_key(kind, "kind of a job");
 }
 
-void require_valid(const new_job& what, std::size_t payload_bytes_max) {
+void require_valid(const new_job& what, std::size_t max_payload_bytes) {
     require_kind(what.kind);
     require_key(what.unique_key, "unique key of a job");
     require_key(what.ordering_key, "ordering key of a job");
-    if (what.payload.size() > payload_bytes_max) {
+    if (what.payload.size() > max_payload_bytes) {
         refuse_input(
             "a payload of " + std::to_string(what.payload.size()) + " bytes is too long: at most " +
-            std::to_string(payload_bytes_max) +
-            " (payload_bytes_max); store it elsewhere and enqueue where it is"
+            std::to_string(max_payload_bytes) +
+            " (max_payload_bytes); store it elsewhere and enqueue where it is"
         );
     }
     if (!is_text(what.payload)) {
@@ -106,14 +107,14 @@ void require_valid(const new_job& what, std::size_t payload_bytes_max) {
         what.priority > std::numeric_limits<std::int16_t>::max()) {
         refuse_input("the priority of a job must be -32768 to 32767");
     }
-    require_valid(what.retry, what.rescues_max);
+    require_valid(what.retry, what.max_rescues);
     require_valid_time(what);
 }
 
 void require_valid(const worker_settings& settings) {
-    constexpr std::size_t queues_max = 100;
-    constexpr int threads_max = 1000, prefetch_max = 1000;
-    if (settings.queues.empty() || settings.queues.size() > queues_max) {
+    constexpr std::size_t max_queues = 100;
+    constexpr int max_threads = 1000, max_prefetch = 1000;
+    if (settings.queues.empty() || settings.queues.size() > max_queues) {
         throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
     }
     std::set<std::string> names;
@@ -123,10 +124,10 @@ void require_valid(const worker_settings& settings) {
             throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
         }
     }
-    if (settings.threads < 1 || settings.threads > threads_max) {
+    if (settings.concurrency < 1 || settings.concurrency > max_threads) {
         throw error(errc::invalid_argument, "worker_settings: threads must be 1 to 1000");
     }
-    if (settings.prefetch < 0 || settings.prefetch > prefetch_max) {
+    if (settings.prefetch < 0 || settings.prefetch > max_prefetch) {
         throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
     }
     const milliseconds day = hours{24};
@@ -134,9 +135,11 @@ void require_valid(const worker_settings& settings) {
         settings.poll_every, milliseconds{10}, hours{1}, "poll_every must be 10 ms to 1 h"
     );
     require_between(
-        settings.ends_wait_max, milliseconds{0}, seconds{1}, "ends_wait_max must be 0 to 1 s"
+        settings.max_ends_wait, milliseconds{0}, seconds{1}, "max_ends_wait must be 0 to 1 s"
     );
-    require_between(settings.drain_for, milliseconds{0}, day, "drain_for must be 0 to 24 h");
+    require_between(
+        settings.drain_timeout, milliseconds{0}, day, "drain_timeout must be 0 to 24 h"
+    );
     require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
 }
 

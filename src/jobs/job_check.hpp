@@ -19,7 +19,7 @@ void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
 
 // Throws invalid_argument, which says why the job cannot be enqueued.
-void require_valid(const new_job& what, std::size_t payload_bytes_max);
+void require_valid(const new_job& what, std::size_t max_payload_bytes);
 // Throws invalid_argument, which says why a worker cannot work by these settings.
 void require_valid(const worker_settings& settings);
 

@@ -206,8 +206,8 @@ void job_dispatcher::send(
     own.reserve(places.size());
     for (const std::size_t at : places) own.push_back(ends[at].end);
     claim_request request{queue.name, kinds_, 0, session_->id(), session_->node_info()};
-    request.jobs_max =
-        static_cast<int>(std::min<std::size_t>(wanted, job_store::jobs_per_statement_max));
+    request.max_jobs =
+        static_cast<int>(std::min<std::size_t>(wanted, job_store::max_jobs_per_statement));
     const job_retention kept = kept_for(queue, own);
     job_store::finished_and_claimed both;
     try {
@@ -237,14 +237,14 @@ void job_dispatcher::note_claims(
     back.jobs = std::move(claimed.jobs);
     back.was_refused = claimed.session_has_ended;
     queue.brings_nothing = queue.is_promised && back.jobs.empty();
-    queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
+    queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.max_jobs);
     const auto has_key = [](const claimed_job& each) { return !each.ordering_key.empty(); };
     queue.has_keys = queue.has_keys || std::ranges::any_of(back.jobs, has_key);
     if (queue.is_promising || !(queue.brings_nothing || queue.start_every)) return;
     // The rate may have left some jobs, or a worker of another kind had them locked for a moment.
     const nanoseconds pause_min = queue.start_every.value_or(milliseconds{50});
     queue.left_pause = back.jobs.empty() ? 2 * queue.left_pause : pause_min;
-    queue.left_pause = std::clamp<nanoseconds>(queue.left_pause, pause_min, look_max);
+    queue.left_pause = std::clamp<nanoseconds>(queue.left_pause, pause_min, max_look);
     back.look_by = local_clock::now() + queue.left_pause;
 }
 
@@ -272,7 +272,7 @@ std::optional<job_state> job_dispatcher::state_behind(const ended_job& one) {
 void job_dispatcher::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
-    constexpr int failures_max = 3;
+    constexpr int max_failures = 3;
     int failures = 0;  // in a row
     for (auto at = places.begin(); at != places.end();) {
         const ended_job& each = ends[*at];
@@ -282,7 +282,7 @@ void job_dispatcher::resolve(
             failures = 0;
             ++at;
         } catch (const error& failure) {
-            if (++failures < failures_max) continue;
+            if (++failures < max_failures) continue;
             warn(std::string{"what became of jobs is not known: "} + failure.what());
             return;
         }
@@ -294,20 +294,20 @@ void job_dispatcher::heed_limits(queue_state& queue, const queue_limits& limits)
         const thread_guard guard{mutex_};
         kept_[queue.name] = job_retention_of(limits);
     }
-    queue.has_limits = limits.running_max || limits.starts_max;
+    queue.has_limits = limits.max_running || limits.max_starts;
     queue.start_every = std::nullopt;
-    if (!limits.starts_max) return;
+    if (!limits.max_starts) return;
     // Unused starts are saved up for as long as the period of the rate.
     const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
-    const nanoseconds each = std::max(per / *limits.starts_max, std::min(per / 2, apart));
-    queue.start_every = std::min<nanoseconds>(each, look_max);
+    const nanoseconds each = std::max(per / *limits.max_starts, std::min(per / 2, apart));
+    queue.start_every = std::min<nanoseconds>(each, max_look);
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
 // or because this worker does not handle their kinds.
 bool job_dispatcher::is_left(connection& on, store_set& stores, const queue_state& queue) const {
     if (!queue.is_promising) return false;
-    if (!queue.brings_nothing || !settings_.drains) return true;
+    if (!queue.brings_nothing || !settings_.stop_when_idle) return true;
     if (!queue.has_limits) return false;
     if (kinds_.empty()) return true;
     return std::ranges::any_of(kinds_, [&](const std::string& kind) {
@@ -316,12 +316,12 @@ bool job_dispatcher::is_left(connection& on, store_set& stores, const queue_stat
 }
 
 std::vector<left_jobs> job_dispatcher::count_left() {
-    constexpr int counted_max = 10'000;
+    constexpr int max_counted = 10'000;
     std::vector<left_jobs> left;
     use([&](connection& on, store_set& stores) {
         for (const queue_state& each : queues_) {
             const auto counts = stores.get<job_queue_store>().count_available(
-                on, each.name, std::nullopt, counted_max
+                on, each.name, std::nullopt, max_counted
             );
             for (const auto& [kind, jobs] : counts) left.push_back({each.name, kind, jobs});
         }

@@ -102,12 +102,12 @@ public:
     std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
-    static constexpr int unblocked_max = 1000, swept_max = 100;  // keys
+    static constexpr int max_unblocked = 1000, max_swept = 100;  // keys
     // A dead worker's jobs are available again within this, and a poll, of its session's end.
     static constexpr std::chrono::seconds turn_every{2};
 
     // The longest time until the next look: a longer one could run over the end of the clock.
-    static constexpr std::chrono::microseconds look_max = std::chrono::hours{1};
+    static constexpr std::chrono::microseconds max_look = std::chrono::hours{1};
 
     // One pass over all jobs that may wait needlessly, some hundred rows at a time.
     struct sweep {

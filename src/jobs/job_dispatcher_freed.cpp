@@ -25,7 +25,7 @@ void job_dispatcher::free_behind(
         const bool is_again = became == job_state::available;
         if (each.has_key || is_again || state_of(each.queue).has_limits) freed.insert(each.queue);
         if (became != job_state::retryable && became != job_state::scheduled) continue;
-        const auto due = local_clock::now() + std::min(each.end.delay, look_max);
+        const auto due = local_clock::now() + std::min(each.end.delay, max_look);
         back.look_by = std::min(back.look_by.value_or(due), due);
         rung.insert(each.queue);
     }
@@ -104,7 +104,7 @@ std::int64_t job_dispatcher::go_on_with(
         pass.is_waiting_through = pass.is_waiting_through || pass.needs.waiting == 0;
     }
     if (!pass.are_keys_through) {
-        freed += stores.get<job_queue_store>().unblock(on, queue.name, swept_max, pass.place);
+        freed += stores.get<job_queue_store>().unblock(on, queue.name, max_swept, pass.place);
         pass.are_keys_through = pass.place.is_beginning();
     }
     if (freed > 0) goes_on(on, stores, queue.name);

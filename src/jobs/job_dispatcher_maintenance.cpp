@@ -16,7 +16,7 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
+constexpr int max_promoted = 1000, max_rescued = 1000, max_pruned = 1000;
 // The pause before rows that were locked are tried again.
 constexpr nanoseconds locked_pause = std::chrono::milliseconds{500};
 // The least time that a job with a result is kept.
@@ -52,9 +52,9 @@ void job_dispatcher::take_turn(
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
     const job_retention asked = job_retention_of(seen.limits);
     const job_retention kept = seen.some_are_needed ? until_pruned(asked) : asked;
-    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept);
+    const rescue_result rescue = all.rescue(on, queue.name, max_rescued, kept);
     rescued_ += rescue.rescued;
-    if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
+    if (rescue.rescued > 0 || all.unblock(on, queue.name, max_unblocked, queue.place) > 0) {
         goes_on(on, stores, queue.name);
     }
     if (seen.some_are_needed || seen.some_wait) {
@@ -71,15 +71,15 @@ void job_dispatcher::take_turn(
 // tries the row again in an hour.
 void job_dispatcher::prune(connection& on, store_set& stores) {
     constexpr std::chrono::hours again_after{1};
-    constexpr std::chrono::milliseconds time_max{500};
+    constexpr std::chrono::milliseconds max_time{500};
     const auto begin = local_clock::now();
     if (begin >= kept_back_since_ + again_after) kept_back_ = 0;
-    for (int rows = pruned_max; local_clock::now() < begin + time_max;) {
+    for (int rows = max_pruned; local_clock::now() < begin + max_time;) {
         try {
             if (stores.get<job_queue_store>().prune(on, rows, kept_back_) < rows ||
-                rows == pruned_max)
+                rows == max_pruned)
                 return;
-            rows = std::min(2 * rows, pruned_max);
+            rows = std::min(2 * rows, max_pruned);
         } catch (const error& failure) {
             const bool is_refused =
                 failure.code() == errc::constraint || failure.code() == errc::database_error;
@@ -115,9 +115,9 @@ local_clock::time_point job_dispatcher::next_fire(
         is_all_done_ = false;
         return now;
     }
-    auto next = now + (done.some_locked ? locked_pause : nanoseconds{look_max});
+    auto next = now + (done.some_locked ? locked_pause : nanoseconds{max_look});
     if (const auto in = stores.get<job_schedule_store>().next_in(on, queue.name, done.last)) {
-        next = std::min(next, now + std::min(*in, look_max));
+        next = std::min(next, now + std::min(*in, max_look));
     }
     return next;
 }
@@ -126,7 +126,7 @@ local_clock::time_point job_dispatcher::next_fire(
 local_clock::time_point job_dispatcher::look_at(
     connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
-    auto next = local_clock::now() + look_max;
+    auto next = local_clock::now() + max_look;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
     if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
@@ -138,23 +138,23 @@ local_clock::time_point job_dispatcher::look_at(
     // Schedules fire in a paused queue, too: their jobs run when it is resumed.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
-            next = std::min(next, local_clock::now() + std::min(*fire, look_max));
+            next = std::min(next, local_clock::now() + std::min(*fire, max_look));
         } else {
             const fire_result done = fires(on, stores, queue);
             has_new = done.jobs > 0;
             if (!has_new) next = std::min(next, next_fire(on, stores, queue, done));
         }
     }
-    const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
+    const bool is_last = settings_.stop_when_idle && !has_jobs && !seen.is_paused;
     if (is_last) has_new = unblocks(on, stores, queue, seen.some_wait) || has_new;
     if (const auto due = seen.next_due_in) {
         if (*due <= due->zero()) {
             const bool is_some =
-                stores.get<job_queue_store>().promote(on, queue.name, promoted_max) > 0;
+                stores.get<job_queue_store>().promote(on, queue.name, max_promoted) > 0;
             if (!is_some) next = std::min(next, local_clock::now() + locked_pause);
             has_new = has_new || is_some;
         } else {
-            next = std::min(next, local_clock::now() + std::min(*due, look_max));
+            next = std::min(next, local_clock::now() + std::min(*due, max_look));
         }
     }
     if (has_new) {

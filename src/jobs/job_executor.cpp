@@ -21,7 +21,7 @@ std::string cut(std::string_view words) {
         said += printable_utf8(words.substr(at, end - at));
         at = end + 1;
     }
-    return std::string{cut_utf8(said, job_store::words_bytes_max)};
+    return std::string{cut_utf8(said, job_store::max_words_bytes)};
 }
 
 // A random number from 0 to 1, for the random half of a delay.
@@ -166,7 +166,7 @@ attempt_end job::implementation::judged(const std::optional<std::string>& thrown
         // If the transaction was committed the job is gone, and the database refuses this end.
         return failed(thrown.value_or("the transaction of complete_in() was not committed"));
     }
-    if (why == job_stop_reason::time_limit) {
+    if (why == job_stop_reason::attempt_timeout) {
         return failed("it took longer than its time limit" + (thrown ? ": " + *thrown : ""));
     }
     if (!thrown) return end_;
@@ -250,7 +250,7 @@ void job_executor::work() {
         waiting_.pop_front();
         const auto now = local_clock::now();
         mine->started = now;
-        if (const auto limit = mine->what().time_limit) mine->limit = now + *limit;
+        if (const auto limit = mine->what().attempt_timeout) mine->limit = now + *limit;
         const std::pair claim{mine->what().id, mine->what().token.number};
         running_[claim] = mine;
         guard.unlock();
@@ -384,7 +384,7 @@ std::optional<local_clock::time_point> job_executor::heed_limits(local_clock::ti
             }
         }
     }
-    for (const task& each : late) each->ask_to_stop(job_stop_reason::time_limit);
+    for (const task& each : late) each->ask_to_stop(job_stop_reason::attempt_timeout);
     return next;
 }
 
@@ -437,8 +437,8 @@ const std::string& job::payload() const noexcept {
 int job::attempt() const noexcept {
     return inner_.what().attempts;
 }
-int job::attempts_max() const noexcept {
-    return inner_.what().retry.attempts_max;
+int job::max_attempts() const noexcept {
+    return inner_.what().retry.max_attempts;
 }
 int job::rescues() const noexcept {
     return inner_.what().rescues;

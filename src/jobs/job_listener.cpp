@@ -27,7 +27,7 @@ job_listener::job_listener(
 )
     : session_(std::move(within)),
       heard_(std::move(heard)),
-      bell_(host_of_bell(session_->database().settings().bell_address)) {
+      bell_(host_of_bell(session_->database().settings().wakeup_address)) {
     for (const std::string& each : queues) {
         queue_of_.emplace(identity::random(), each);
         of_database_.emplace(job_notifier::id_of(each).text(), each);

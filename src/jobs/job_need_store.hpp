@@ -46,9 +46,9 @@ struct need_place {
 
 class job_need_store {
 public:
-    static constexpr std::size_t rows_max = 1000;
+    static constexpr std::size_t max_rows = 1000;
     // The number of rows that one look of a pass reads: few, so that a new job waits briefly.
-    static constexpr std::size_t passed_max = 100;
+    static constexpr std::size_t max_passed = 100;
 
     // The due time of a job that waits: 9999-01-01.
     static constexpr schedule::instant never =
@@ -60,9 +60,9 @@ public:
     // Adds needs in the transaction open on `inside`, which enqueues the waiting jobs.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
-    // The needs for those of these jobs that have ended: at most about `rows_max`. A plain read.
+    // The needs for those of these jobs that have ended: at most about `max_rows`. A plain read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
-    // The needs that are over among `passed_max` rows behind the position. Moves the position on;
+    // The needs that are over among `max_passed` rows behind the position. Moves the position on;
     // to the beginning if there are no more rows.
     virtual std::vector<job_need_over> over_behind(connection& on, need_place& place) = 0;
 
@@ -73,7 +73,7 @@ public:
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
     // The queues of those of these jobs that are available. A plain read.
     virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
-    // Jobs of the queue that need none and were not freed, of `passed_max` waiting ones behind the
+    // Jobs of the queue that need none and were not freed, of `max_passed` waiting ones behind the
     // position. Moves it on; to the beginning if there are no more. A plain read.
     virtual std::vector<job_id> left_waiting(
         connection& on, std::string_view queue, job_id& place

@@ -9,7 +9,7 @@ namespace leasehold {
 namespace {
 
 // The most workers to notify: usually few jobs are new, and more workers would look in vain.
-constexpr int notified_max = 16;
+constexpr int max_notified = 16;
 
 }  // namespace
 
@@ -35,11 +35,11 @@ std::vector<job_bell> job_notifier::bells_of(
         const known& of_queue = known_[queue];
         if (of_queue.is_read && now - of_queue.read_at < known_for) return of_queue.bells;
     }
-    auto bells = stores.get<job_bell_store>().list(on, queue, identity::random(), notified_max);
+    auto bells = stores.get<job_bell_store>().list(on, queue, identity::random(), max_notified);
     const thread_guard guard{mutex_};
     // A program may know thousands of queues and use few at a time: this forgets the stale ones.
-    constexpr std::size_t known_max = 1000;
-    if (known_.size() > known_max) {
+    constexpr std::size_t max_known = 1000;
+    if (known_.size() > max_known) {
         std::erase_if(known_, [&](const auto& each) {
             return now - each.second.read_at > known_for && now > each.second.next_of_database;
         });

@@ -34,7 +34,7 @@ public:
     // The longest time until an enqueuing program knows of a worker that has just begun.
     static constexpr std::chrono::seconds known_for{1};
 
-    explicit job_notifier(const database_settings& settings) : bell_(settings.bell_address) {}
+    explicit job_notifier(const database_settings& settings) : bell_(settings.wakeup_address) {}
 
     // Notifies the workers of this queue. `on` is ours, and has no transaction open. Never throws.
     void notify(connection& on, store_set& stores, const std::string& queue) noexcept;

@@ -40,10 +40,10 @@ void require_valid(const queue_limits& limits) {
     const auto is_number = [&](const std::optional<int>& given) {
         return !given || (*given >= 1 && *given <= most);
     };
-    if (!is_number(limits.running_max)) refuse_input("running_max of a queue must be 1 to 1000000");
-    if (!is_number(limits.starts_max)) refuse_input("starts_max of a queue must be 1 to 1000000");
-    if (limits.running_per_key_max < 1 || limits.running_per_key_max > per_key_most) {
-        refuse_input("running_per_key_max of a queue must be 1 to 1000");
+    if (!is_number(limits.max_running)) refuse_input("max_running of a queue must be 1 to 1000000");
+    if (!is_number(limits.max_starts)) refuse_input("max_starts of a queue must be 1 to 1000000");
+    if (limits.max_running_per_key < 1 || limits.max_running_per_key > per_key_most) {
+        refuse_input("max_running_per_key of a queue must be 1 to 1000");
     }
     if (limits.starts_per < milliseconds{1} || limits.starts_per > longest_delay) {
         refuse_input("starts_per of a queue must be 1 ms to 366 days");
@@ -82,11 +82,11 @@ void settle_at_once(
 void unblock_at_once(
     database::implementation& own, connection& on, store_set& stores, const std::string& queue
 ) noexcept {
-    constexpr int keys_max = 1000;
+    constexpr int max_keys = 1000;
     try {
         blocked_place place;
         do {
-            if (stores.get<job_queue_store>().unblock(on, queue, keys_max, place) > 0) {
+            if (stores.get<job_queue_store>().unblock(on, queue, max_keys, place) > 0) {
                 own.part<job_notifier>().notify(on, stores, queue);
             }
         } while (!place.is_beginning());
@@ -117,14 +117,14 @@ job_queue::job_queue(database within, std::string name, job_queue_settings setti
     : database_(std::move(within)), name_(std::move(name)), settings_(settings) {
     require_name(name_, "queue");
     constexpr std::size_t most = std::size_t{64} << 20;
-    if (settings_.payload_bytes_max < 1 || settings_.payload_bytes_max > most) {
-        refuse_input("payload_bytes_max must be 1 to 64 MiB");
+    if (settings_.max_payload_bytes < 1 || settings_.max_payload_bytes > most) {
+        refuse_input("max_payload_bytes must be 1 to 64 MiB");
     }
 }
 
 enqueued_job job_queue::enqueue(const new_job& what) const {
     if (needs_others(what)) return enqueue_many({what}).front();
-    require_valid(what, settings_.payload_bytes_max);
+    require_valid(what, settings_.max_payload_bytes);
     database::implementation& own = *database_.inner();
     return own.use(bounds_of(database_), [&](connection& on, store_set& stores) {
         const enqueued_job made = stores.get<job_store>().enqueue(on, name_, {what}).front();
@@ -136,7 +136,7 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
 }
 
 std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& what) const {
-    for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    for (const new_job& each : what) require_valid(each, settings_.max_payload_bytes);
     require_no_circle(what);
     if (what.empty()) return {};
     database::implementation& own = *database_.inner();
@@ -162,7 +162,7 @@ enqueued_job job_queue::enqueue_in(transaction_ref inside, const new_job& what) 
 std::vector<enqueued_job> job_queue::enqueue_many_in(
     transaction_ref inside, const std::vector<new_job>& what
 ) const {
-    for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    for (const new_job& each : what) require_valid(each, settings_.max_payload_bytes);
     require_no_circle(what);
     connection& on = inside.inside();
     database::implementation& own = *database_.inner();
@@ -187,7 +187,7 @@ enqueued_batch job_queue::enqueue_batch_in(
     return as_batch(enqueue_many_in(inside, as_list(std::move(jobs), std::move(then), until)));
 }
 
-void job_queue::ring() const noexcept {
+void job_queue::notify() const noexcept {
     try {
         database::implementation& own = *database_.inner();
         own.use(bounds_of(database_), [&](connection& on, store_set& stores) {
@@ -203,7 +203,7 @@ void job_queue::set_limits(const queue_limits& limits) const {
     ask_again(database_, [&](connection& on, store_set& stores) {
         stores.get<job_queue_store>().set_limits(on, name_, limits);
         database_.inner()->part<job_notifier>().notify(on, stores, name_);
-        if (limits.running_per_key_max > 1) {
+        if (limits.max_running_per_key > 1) {
             unblock_at_once(*database_.inner(), on, stores, name_);
         }
     });
@@ -237,9 +237,9 @@ std::vector<queue_info> list_queues(const database& db) {
 std::optional<job_info> find_job(const database& db, job_id id) {
     return read_again(db, [&](connection& on, store_set& stores) {
         auto found = stores.get<job_queue_store>().describe(on, id);
-        constexpr int needs_max = 100;
+        constexpr int max_needs = 100;
         const bool may_wait = found && found->state == job_state::blocked;
-        if (may_wait) found->needs = stores.get<job_need_store>().needs_of(on, id, needs_max);
+        if (may_wait) found->needs = stores.get<job_need_store>().needs_of(on, id, max_needs);
         return found;
     });
 }

@@ -62,8 +62,8 @@ public:
     // this user that a worker reads. One plain read that touches no row.
     virtual void require_all_rows(connection&) {}
 
-    // Makes due jobs available, at most `jobs_max`, the longest due first. Returns their number.
-    virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
+    // Makes due jobs available, at most `max_jobs`, the longest due first. Returns their number.
+    virtual std::int64_t promote(connection& on, std::string_view queue, int max_jobs) = 0;
 
     // True for one caller of all workers in each `every`: that worker then does the three below.
     // Waits for a claim in turn: ask only if swept_ago says that the turn may be free.
@@ -71,31 +71,31 @@ public:
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;
 
-    // Takes running jobs, at most `jobs_max`, from dead sessions: available again, the attempt
+    // Takes running jobs, at most `max_jobs`, from dead sessions: available again, the attempt
     // uncounted, a rescue counted; discarded if that was the last rescue. MUST pass over rows that
     // somebody has locked: an end that is being committed wins.
     virtual rescue_result rescue(
-        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+        connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) = 0;
 
     // Makes blocked jobs available if fewer jobs stand before them than may run at a time.
     // enqueue() and finish() miss such jobs if neither sees the other's commit, or if the limit was
-    // raised. Looks only at the first jobs of `keys_max` ordering keys behind the position, and
+    // raised. Looks only at the first jobs of `max_keys` ordering keys behind the position, and
     // moves it on; to the beginning if there are no more, or if nothing is blocked. Returns the
     // number of freed jobs. At most 1,000 keys.
     virtual std::int64_t unblock(
-        connection& on, std::string_view queue, int keys_max, blocked_place& place
+        connection& on, std::string_view queue, int max_keys, blocked_place& place
     ) = 0;
 
-    // Counts the available jobs of the queue by kind, or those of one kind: up to `rows_max` jobs,
+    // Counts the available jobs of the queue by kind, or those of one kind: up to `max_rows` jobs,
     // in the order in which a claim reads them. Reads: each row that it counts.
     virtual std::map<std::string, std::int64_t> count_available(
-        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
     ) = 0;
 
-    // Removes rows of the history whose time is over, by primary key, at most `rows_max` behind the
+    // Removes rows of the history whose time is over, by primary key, at most `max_rows` behind the
     // first `kept_back`. Returns their number. MUST pass over rows that somebody has locked.
-    virtual std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) = 0;
+    virtual std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) = 0;
 
     // ---- managing
 

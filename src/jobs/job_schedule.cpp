@@ -18,13 +18,13 @@ using std::chrono::microseconds;
 using std::chrono::seconds;
 
 void require_valid(const job_schedule& what) {
-    constexpr std::size_t name_bytes_max = 200, catch_up_most = 1000;
+    constexpr std::size_t max_name_bytes = 200, catch_up_most = 1000;
     require_name(what.name, "schedule");
-    if (what.name.size() > name_bytes_max) {
+    if (what.name.size() > max_name_bytes) {
         refuse_input("the name of a schedule must be at most 200 bytes of UTF-8");
     }
     require_name(what.queue, "queue");
-    require_valid(what.job, job_queue_settings{}.payload_bytes_max);
+    require_valid(what.job, job_queue_settings{}.max_payload_bytes);
     if (what.job.run_at || what.job.delay != what.job.delay.zero()) {
         refuse_input("the job of a schedule has no run_at and no delay: its fire times say when");
     }
@@ -34,14 +34,14 @@ void require_valid(const job_schedule& what) {
     if (what.job.conflict == on_conflict::fail) {
         refuse_input("the job of a schedule keeps or replaces one of the same unique key");
     }
-    if (what.catch_up_max < 1 || what.catch_up_max > static_cast<int>(catch_up_most)) {
-        refuse_input("catch_up_max of a schedule must be 1 to 1000");
+    if (what.max_catch_up < 1 || what.max_catch_up > static_cast<int>(catch_up_most)) {
+        refuse_input("max_catch_up of a schedule must be 1 to 1000");
     }
-    if (what.late_max < seconds{1} || what.late_max > hours{24 * 366}) {
-        refuse_input("late_max of a schedule must be 1 s to 366 days");
+    if (what.max_late < seconds{1} || what.max_late > hours{24 * 366}) {
+        refuse_input("max_late of a schedule must be 1 s to 366 days");
     }
-    constexpr std::size_t cron_bytes_max = 1000;
-    if (what.cron.size() > cron_bytes_max) {
+    constexpr std::size_t max_cron_bytes = 1000;
+    if (what.cron.size() > max_cron_bytes) {
         refuse_input("the cron expression of a schedule must be at most 1000 bytes");
     }
     require_key(what.zone, "time zone of a schedule");
@@ -57,11 +57,11 @@ bool is_same(const new_job& one, const new_job& other) {
             of.unique,
             of.conflict,
             of.ordering_key,
-            of.retry.attempts_max,
+            of.retry.max_attempts,
             of.retry.delay,
-            of.retry.delay_max,
-            of.time_limit,
-            of.rescues_max
+            of.retry.max_delay,
+            of.attempt_timeout,
+            of.max_rescues
         );
     };
     return all(one) == all(other);
@@ -73,7 +73,7 @@ bool has_same_times(const job_schedule& one, const job_schedule& other) {
 
 bool is_same(const job_schedule& one, const job_schedule& other) {
     const auto all = [](const job_schedule& of) {
-        return std::tie(of.name, of.queue, of.misfire, of.catch_up_max, of.late_max);
+        return std::tie(of.name, of.queue, of.misfire, of.max_catch_up, of.max_late);
     };
     return all(one) == all(other) && has_same_times(one, other) && is_same(one.job, other.job);
 }
@@ -95,8 +95,8 @@ job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
 template <class To>
 bool change(const database& db, std::string_view name, To&& to) {
     return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-        constexpr int looks_max = 10;
-        for (int look = 0; look < looks_max; ++look) {
+        constexpr int max_looks = 10;
+        for (int look = 0; look < max_looks; ++look) {
             const auto seen = stores.get<job_schedule_store>().find(on, name);
             auto row = seen.rows.empty() ? std::nullopt : std::optional{seen.rows.front()};
             if (!to(row, seen.now)) return false;
@@ -186,7 +186,7 @@ std::vector<job_schedule_info> list_job_schedules(const database& db) {
                 return stores.get<job_schedule_store>().list(on, after);
             });
         for (const job_schedule_row& each : page.rows) all.push_back(info_of(each, page.now));
-        if (page.rows.size() < job_schedule_store::rows_max) return all;
+        if (page.rows.size() < job_schedule_store::max_rows) return all;
         after = page.rows.back().what.name;
     }
 }

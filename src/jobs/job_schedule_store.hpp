@@ -43,13 +43,13 @@ struct job_schedule_place {
 
 class job_schedule_store {
 public:
-    static constexpr int rows_max = 100;
+    static constexpr int max_rows = 100;
 
     virtual ~job_schedule_store() = default;
     static std::unique_ptr<job_schedule_store> make(const std::shared_ptr<const sql_dialect>& how);
 
     // The schedules of a queue that are not paused and whose next fire time has come, the longest
-    // due first: at most rows_max behind the position; and the time. One plain read.
+    // due first: at most max_rows behind the position; and the time. One plain read.
     virtual job_schedule_look due(
         connection& on, std::string_view queue, const job_schedule_place& behind
     ) = 0;
@@ -71,7 +71,7 @@ public:
 
     // The time, and the row of this name.
     virtual job_schedule_look find(connection& on, std::string_view name) = 0;
-    // The schedules of names greater than `after`, at most rows_max.
+    // The schedules of names greater than `after`, at most max_rows.
     virtual job_schedule_look list(connection& on, std::string_view after) = 0;
 
     // Makes the row (version 0), or changes the row of this version. False if a row of this name

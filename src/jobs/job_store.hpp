@@ -42,7 +42,7 @@ class sql_dialect;
 struct claim_request {
     std::string queue;
     std::vector<std::string> kinds{};  // empty: any
-    int jobs_max = 1;                  // 1 to 1,000
+    int max_jobs = 1;                  // 1 to 1,000
     session_id session;                // must be live
     std::string node_info;
 };
@@ -56,7 +56,7 @@ struct claimed_job {
     int rescues = 0;
     std::string ordering_key;
     retry_policy retry;
-    std::optional<std::chrono::microseconds> time_limit;
+    std::optional<std::chrono::microseconds> attempt_timeout;
 };
 
 struct claim_result {
@@ -98,8 +98,8 @@ enum class claim_standing { gone = 1, held = 2, cancel_requested = 3 };
 
 class job_store {
 public:
-    static constexpr std::size_t words_bytes_max = 4000;
-    static constexpr int jobs_per_statement_max = 1000;
+    static constexpr std::size_t max_words_bytes = 4000;
+    static constexpr int max_jobs_per_statement = 1000;
 
     virtual ~job_store() = default;
     static std::unique_ptr<job_store> make(const std::shared_ptr<const sql_dialect>& how);
@@ -110,16 +110,16 @@ public:
     // key is not free it keeps, replaces or reports the job that has it. MUST answer in the order
     // of `what`, and give greater ids to later jobs. A job is blocked if this statement sees
     // another of its ordering key before it: a hint, see unblock(). Waits for another insert of the
-    // same unique key. At most jobs_per_statement_max.
+    // same unique key. At most max_jobs_per_statement.
     virtual std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;
 
     // ---- for workers
 
-    // Claims available jobs of these kinds, in order: durable. If jobs_max others are available it
+    // Claims available jobs of these kinds, in order: durable. If max_jobs others are available it
     // may pass over, for a second, jobs that have come back before others of their priority. MUST
-    // - claim no more than jobs_max, whatever the planner estimates;
+    // - claim no more than max_jobs, whatever the planner estimates;
     // - claim nothing for a session that is not live, nor in a queue that is paused;
     // - pass over rows that others have locked, and wait only for a concurrent claim in turn;
     // - keep the queue's limits: all running jobs count, also those of dead sessions;

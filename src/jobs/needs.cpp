@@ -14,12 +14,12 @@ namespace leasehold {
 namespace {
 
 std::string list_of(const std::vector<std::size_t>& places) {
-    constexpr std::size_t named_max = 10;
+    constexpr std::size_t max_named = 10;
     std::string text;
-    for (std::size_t at = 0; at < std::min(places.size(), named_max); ++at) {
+    for (std::size_t at = 0; at < std::min(places.size(), max_named); ++at) {
         text += (at == 0 ? "" : ", ") + std::to_string(places[at]);
     }
-    return places.size() > named_max ? text + ", ..." : text;
+    return places.size() > max_named ? text + ", ..." : text;
 }
 
 // Kahn, "Topological sorting of large networks" (1962): takes away jobs that need nobody. Jobs that
@@ -191,7 +191,7 @@ std::vector<job_id> settle_some_needs(
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
     // If somebody has locked all of these rows, a later turn goes on with them.
-    const bool are_more = over.size() >= job_need_store::rows_max && now.settled_rows > 0;
+    const bool are_more = over.size() >= job_need_store::max_rows && now.settled_rows > 0;
     if (are_more) left.insert(left.end(), ids.begin(), ids.end());
     return left;
 }

@@ -22,8 +22,8 @@ std::string list_of_ids(std::span<const job_id> ids, std::string_view between = 
 
 template <class Item, class Use>
 void in_parts(const std::vector<Item>& all, Use&& use) {
-    for (std::size_t first = 0; first < all.size(); first += job_need_store::rows_max) {
-        const std::size_t count = std::min(job_need_store::rows_max, all.size() - first);
+    for (std::size_t first = 0; first < all.size(); first += job_need_store::max_rows) {
+        const std::size_t count = std::min(job_need_store::max_rows, all.size() - first);
         use(std::span<const Item>{all.data() + first, count});
     }
 }
@@ -72,22 +72,22 @@ std::vector<job_need_over> sql_job_need_store::over(
     };
     std::vector<job_need_over> all;
     in_parts(ids, [&](std::span<const job_id> part) {
-        if (all.size() >= rows_max) return;
-        const parameters limit{static_cast<std::int64_t>(rows_max)};
+        if (all.size() >= max_rows) return;
+        const parameters limit{static_cast<std::int64_t>(max_rows)};
         for (const row& each : about("over", part, limit, send).rows) all.push_back(over_in(each));
     });
     return all;
 }
 
 std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_place& place) {
-    const parameters behind{place.needs, place.job, static_cast<std::int64_t>(passed_max)};
+    const parameters behind{place.needs, place.job, static_cast<std::int64_t>(max_passed)};
     const auto rows = read(on, "look_behind", behind).rows;
     std::vector<job_need_over> all;
     for (const row& each : rows) {
         place = {each.integer(1), each.integer(0)};
         if (each.integer(4) == 0) all.push_back(over_in(each));
     }
-    if (rows.size() < passed_max) {
+    if (rows.size() < max_passed) {
         place = {};
     } else if (rows.back().integer(4) != 0) {
         // The needed job has not ended: skip the other rows of jobs that wait for it.
@@ -163,14 +163,14 @@ std::vector<std::string> sql_job_need_store::queues_of(
 std::vector<job_id> sql_job_need_store::left_waiting(
     connection& on, std::string_view queue, job_id& place
 ) {
-    const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(passed_max)};
+    const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(max_passed)};
     const auto rows = read(on, "look_at_waiting", behind).rows;
     std::vector<job_id> left;
     for (const row& each : rows) {
         place = each.integer(0);
         if (each.integer(1) == 0) left.push_back(place);
     }
-    if (rows.size() < passed_max) place = 0;
+    if (rows.size() < max_passed) place = 0;
     return left;
 }
 

@@ -28,7 +28,7 @@ public:
     bool is_needed(connection& on, job_id id) override;
 
 private:
-    // Sends a statement with a list of at most rows_max ids: PostgreSQL takes the list as its first
+    // Sends a statement with a list of at most max_rows ids: PostgreSQL takes the list as its first
     // parameter, the others in the text of the statement.
     template <class Send>
     result about(

@@ -32,7 +32,7 @@ job_info info_in(const row& from) {
     info.state = static_cast<job_state>(from.integer(3));
     info.priority = static_cast<int>(from.integer(4));
     info.attempts = static_cast<int>(from.integer(5));
-    info.attempts_max = static_cast<int>(from.integer(6));
+    info.max_attempts = static_cast<int>(from.integer(6));
     info.rescues = static_cast<int>(from.integer(7));
     info.token = {from.integer(8)};
     info.payload = from.bytes(9);
@@ -60,9 +60,9 @@ queue_limits limits_in(const row& from, std::size_t first) {
     const auto kept = [&](std::size_t column) {
         return duration_cast<seconds>(microseconds{from.integer(column)});
     };
-    if (!from.is_null(first)) limits.running_max = static_cast<int>(from.integer(first));
-    limits.running_per_key_max = static_cast<int>(from.integer(first + 1));
-    if (!from.is_null(first + 2)) limits.starts_max = static_cast<int>(from.integer(first + 2));
+    if (!from.is_null(first)) limits.max_running = static_cast<int>(from.integer(first));
+    limits.max_running_per_key = static_cast<int>(from.integer(first + 1));
+    if (!from.is_null(first + 2)) limits.max_starts = static_cast<int>(from.integer(first + 2));
     limits.starts_per = duration_cast<milliseconds>(microseconds{from.integer(first + 3)});
     limits.keep_completed = kept(first + 4);
     limits.keep_discarded = kept(first + 5);
@@ -107,19 +107,19 @@ bool sql_job_queue_store::take_turn(connection& on, std::string_view queue, micr
 }
 
 std::map<std::string, std::int64_t> sql_job_queue_store::count_available(
-    connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+    connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
 ) {
     std::map<std::string, std::int64_t> counts;
     const parameters values{
-        std::string{queue}, kind.has_value() ? 1 : 0, kind.value_or(std::string{}), rows_max};
+        std::string{queue}, kind.has_value() ? 1 : 0, kind.value_or(std::string{}), max_rows};
     for (const row& each : read(on, "count_available", values).rows) {
         counts.emplace(each.bytes(0), each.integer(1));
     }
     return counts;
 }
 
-std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_t kept_back) {
-    return write(on, "prune", {rows_max, kept_back}).affected_rows;
+std::int64_t sql_job_queue_store::prune(connection& on, int max_rows, std::size_t kept_back) {
+    return write(on, "prune", {max_rows, kept_back}).affected_rows;
 }
 
 // ----------------------------------------------------------------------------------- managing
@@ -127,8 +127,8 @@ std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_
 retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
     // If another caller changes the job between two of these, try again: that caller has made
     // progress.
-    constexpr int looks_max = 10;
-    for (int look = 0; look < looks_max; ++look) {
+    constexpr int max_looks = 10;
+    for (int look = 0; look < max_looks; ++look) {
         if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;
         if (has_found(write(on, "redrive", {id}))) return retry_outcome::redriven;
         const result found = read(on, "state_of", {id});
@@ -189,9 +189,9 @@ void sql_job_queue_store::set_limits(
     };
     const parameters values{
         std::string{name},
-        number(limits.running_max),
-        limits.running_per_key_max,
-        number(limits.starts_max),
+        number(limits.max_running),
+        limits.max_running_per_key,
+        number(limits.max_starts),
         value_of(microseconds{limits.starts_per}),
         value_of(microseconds{limits.keep_completed}),
         value_of(microseconds{limits.keep_discarded}),

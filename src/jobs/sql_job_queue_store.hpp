@@ -21,9 +21,9 @@ public:
     bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
         override;
     std::map<std::string, std::int64_t> count_available(
-        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
     ) override;
-    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override;
+    std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override;
     retry_outcome retry(connection& on, job_id id) override;
     std::optional<job_info> describe(connection& on, job_id id) override;
     std::vector<job_info> list(connection& on, const job_filter& filter) override;

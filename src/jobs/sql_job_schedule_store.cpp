@@ -40,11 +40,11 @@ new_job job_in(const row& from, std::size_t first) {
     };
     job.kind = from.bytes(first);
     job.priority = static_cast<int>(from.integer(first + 1));
-    job.retry.attempts_max = number(first + 2, job.retry.attempts_max);
-    job.rescues_max = number(first + 3, job.rescues_max);
+    job.retry.max_attempts = number(first + 2, job.retry.max_attempts);
+    job.max_rescues = number(first + 3, job.max_rescues);
     job.retry.delay = length(first + 4, job.retry.delay);
-    job.retry.delay_max = length(first + 5, job.retry.delay_max);
-    if (!from.is_null(first + 6)) job.time_limit = length(first + 6, {});
+    job.retry.max_delay = length(first + 5, job.retry.max_delay);
+    if (!from.is_null(first + 6)) job.attempt_timeout = length(first + 6, {});
     job.unique = static_cast<unique_until>(number(first + 7, static_cast<int>(job.unique)));
     job.conflict = static_cast<on_conflict>(from.integer(first + 8));
     job.unique_key = text_or_empty(from, first + 9);
@@ -64,8 +64,8 @@ job_schedule_row row_in(const row& from) {
     one.what.zone = from.bytes(6);
     one.what.every = microseconds{number_or(from, 7, 0)};
     one.what.misfire = static_cast<misfire_policy>(from.integer(8));
-    one.what.catch_up_max = static_cast<int>(from.integer(9));
-    one.what.late_max = duration_cast<seconds>(microseconds{from.integer(10)});
+    one.what.max_catch_up = static_cast<int>(from.integer(9));
+    one.what.max_late = duration_cast<seconds>(microseconds{from.integer(10)});
     one.next = instant_in(from, 11);
     if (!from.is_null(12)) one.last = instant_in(from, 12);
     if (!from.is_null(13)) one.last_job = from.integer(13);
@@ -87,18 +87,18 @@ parameters values_of(const job_schedule_row& row) {
         what.zone,
         unless(what.every.count(), microseconds::rep{0}),
         static_cast<int>(what.misfire),
-        what.catch_up_max,
-        value_of(microseconds{what.late_max}),
+        what.max_catch_up,
+        value_of(microseconds{what.max_late}),
         value_of_instant(row.next),
         row.last ? value_of_instant(*row.last) : value{},
         row.last_job ? value{*row.last_job} : value{},
         job.kind,
         job.priority,
-        unless(job.retry.attempts_max, usual.retry.attempts_max),
-        unless(job.rescues_max, usual.rescues_max),
+        unless(job.retry.max_attempts, usual.retry.max_attempts),
+        unless(job.max_rescues, usual.max_rescues),
         unless(count_of(job.retry.delay), count_of(usual.retry.delay)),
-        unless(count_of(job.retry.delay_max), count_of(usual.retry.delay_max)),
-        job.time_limit ? value{count_of(*job.time_limit)} : value{},
+        unless(count_of(job.retry.max_delay), count_of(usual.retry.max_delay)),
+        job.attempt_timeout ? value{count_of(*job.attempt_timeout)} : value{},
         job.unique == unique_until::started ? value{until_start} : value{},
         static_cast<int>(job.conflict),
         text_or_null(job.unique_key),
@@ -121,7 +121,7 @@ job_schedule_look sql_job_schedule_store::due(
     connection& on, std::string_view queue, const job_schedule_place& behind
 ) {
     const parameters values{
-        std::string{queue}, rows_max, value_of_instant(behind.next), behind.name};
+        std::string{queue}, max_rows, value_of_instant(behind.next), behind.name};
     return look_in(read(on, "due", values));
 }
 
@@ -154,7 +154,7 @@ job_schedule_look sql_job_schedule_store::find(connection& on, std::string_view 
 }
 
 job_schedule_look sql_job_schedule_store::list(connection& on, std::string_view after) {
-    return look_in(read(on, "list", {std::string{after}, rows_max}));
+    return look_in(read(on, "list", {std::string{after}, max_rows}));
 }
 
 bool sql_job_schedule_store::put(connection& on, const job_schedule_row& row) {

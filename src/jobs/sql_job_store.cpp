@@ -45,9 +45,9 @@ std::vector<enqueued_job> sql_job_store::enqueue(
             }
             enqueued_job one{0, false};
             // If the job that had the key has ended, a look finds no job: then this inserts again.
-            constexpr int looks_max = 10;
+            constexpr int max_looks = 10;
             for (int look = 0; one.id == 0; ++look) {
-                if (look == looks_max) {
+                if (look == max_looks) {
                     throw error(errc::transient, taken_message(queue, part[at]) + "; repeat it");
                 }
                 if (const auto other = settle_conflict(on, queue, part[at])) {
@@ -113,20 +113,21 @@ bool sql_job_store::are_plain(std::span<const new_job> what) {
     return std::ranges::all_of(what, [&](const new_job& each) {
         return each.unique_key.empty() && each.ordering_key.empty() && !each.run_at &&
                each.delay.count() == 0 && each.unique == unique_until::ended &&
-               each.retry.attempts_max == first.retry.attempts_max &&
+               each.retry.max_attempts == first.retry.max_attempts &&
                each.retry.delay == first.retry.delay &&
-               each.retry.delay_max == first.retry.delay_max &&
-               each.time_limit == first.time_limit && each.rescues_max == first.rescues_max;
+               each.retry.max_delay == first.retry.max_delay &&
+               each.attempt_timeout == first.attempt_timeout &&
+               each.max_rescues == first.max_rescues;
     });
 }
 
 parameters sql_job_store::values_of_like(const new_job& each) {
     return {
-        each.retry.attempts_max,
-        each.rescues_max,
+        each.retry.max_attempts,
+        each.max_rescues,
         value_of(microseconds{each.retry.delay}),
-        value_of(microseconds{each.retry.delay_max}),
-        each.time_limit ? value_of(microseconds{*each.time_limit}) : value{-1}};
+        value_of(microseconds{each.retry.max_delay}),
+        each.attempt_timeout ? value_of(microseconds{*each.attempt_timeout}) : value{-1}};
 }
 
 // ------------------------------------------------------------------------------ a worker's own
@@ -140,14 +141,14 @@ claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     job.attempts = static_cast<int>(from.integer(first + 4));
     job.rescues = static_cast<int>(from.integer(first + 5));
     job.ordering_key = text_or_empty(from, first + 6);
-    job.retry.attempts_max = static_cast<int>(number_or(from, first + 7, job.retry.attempts_max));
+    job.retry.max_attempts = static_cast<int>(number_or(from, first + 7, job.retry.max_attempts));
     const auto milliseconds_in = [&](std::size_t column, milliseconds otherwise) {
         return duration_cast<milliseconds>(microseconds{
             number_or(from, column, microseconds{otherwise}.count())});
     };
     job.retry.delay = milliseconds_in(first + 8, job.retry.delay);
-    job.retry.delay_max = milliseconds_in(first + 9, job.retry.delay_max);
-    job.time_limit = duration_or_nothing(from, first + 10);
+    job.retry.max_delay = milliseconds_in(first + 9, job.retry.max_delay);
+    job.attempt_timeout = duration_or_nothing(from, first + 10);
     return job;
 }
 

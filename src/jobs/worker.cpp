@@ -54,7 +54,7 @@ public:
     }
 
     worker_report run(const std::stop_token& stop);
-    worker_report so_far() const {
+    worker_report progress() const {
         const thread_guard guard{mutex_};
         return report_;
     }
@@ -122,7 +122,7 @@ private:
     std::size_t room(const job_executor::tally& now) const {
         const worker_settings& asked = of_.settings_;
         const auto most =
-            static_cast<std::size_t>(asked.threads) + static_cast<std::size_t>(asked.prefetch);
+            static_cast<std::size_t>(asked.concurrency) + static_cast<std::size_t>(asked.prefetch);
         return now.busy() < most ? most - now.busy() : 0;
     }
     // Claims many jobs at once: not before half of those claimed ahead are done.
@@ -213,7 +213,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     // After a failure each end is sent by itself, so that a row that somebody has locked stops no
     // other end.
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
-    const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
+    const std::size_t most = is_alone ? 1 : std::size_t{job_store::max_jobs_per_statement};
     std::vector<ended_job> ends = executor_->take_ends(most);
     job_dispatcher::parcel back;
     try {
@@ -271,7 +271,7 @@ void worker::implementation::shift::look() {
     dispatcher_->announce(listener_);
     next_look_ = dispatcher_->look(now);
     has_looked_ = true;
-    is_done_ = of_.settings_.drains && dispatcher_->is_all_done() && is_idle();
+    is_done_ = of_.settings_.stop_when_idle && dispatcher_->is_all_done() && is_idle();
     if (!is_done_) return;
     auto left = dispatcher_->count_left();
     const thread_guard guard{of_.mutex_};
@@ -286,7 +286,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
     const auto half = static_cast<std::size_t>(asked.prefetch) / 2;
     const bool is_low = now.waiting <= half;
     if (!asked.batches_ends || is_low || now.ended > half) return std::nullopt;
-    return now.oldest_end + asked.ends_wait_max;
+    return now.oldest_end + asked.max_ends_wait;
 }
 
 // Returns false when there is nothing to be done any more.
@@ -304,7 +304,7 @@ bool worker::implementation::shift::step() {
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
         return !is_done_;
     }
-    if (of_.settings_.drains && is_idle() && !has_looked_) next_look_ = {};
+    if (of_.settings_.stop_when_idle && is_idle() && !has_looked_) next_look_ = {};
     auto until = next_look_;
     if (seen.rests_until > now) until = std::min(until, seen.rests_until);
     using instant = std::optional<local_clock::time_point>;
@@ -322,7 +322,7 @@ bool worker::implementation::shift::step() {
 }
 
 void worker::implementation::shift::work() {
-    executor_->start(of_.settings_.threads);
+    executor_->start(of_.settings_.concurrency);
     listener_.start();
     while (!stop_.stop_requested() && step()) {
     }
@@ -377,7 +377,7 @@ void worker::implementation::shift::say_goodbye() {
         despite_outages({}, [&] { look_at_claims(); });
     }
     executor_->put_back(executor_->take_back());
-    if (!wait_for_end(of_.settings_.drain_for)) {
+    if (!wait_for_end(of_.settings_.drain_timeout)) {
         executor_->ask_all_to_stop(
             over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
         );
@@ -429,7 +429,7 @@ void worker::implementation::work_under_one(const std::stop_token& stop) {
 // somebody has to put right: see the header.
 bool worker::implementation::may_return(const error& failure) const {
     const bool has_worked = session_ != nullptr;
-    if (failure.is_transient()) return has_worked || !settings_.drains;
+    if (failure.is_transient()) return has_worked || !settings_.stop_when_idle;
     if (!has_worked) return false;
     switch (failure.code()) {
         case errc::session_lost:
@@ -472,7 +472,7 @@ worker_report worker::implementation::run(const std::stop_token& stop) {
         report_ = {};
     }
     database_ ? work_under_several(stop) : work_under_one(stop);
-    return so_far();
+    return progress();
 }
 
 worker::worker(session& within, worker_settings settings)
@@ -492,8 +492,8 @@ void worker::handle_all(job_handler with) {
 worker_report worker::run(std::stop_token stop) {
     return inner_->run(stop);
 }
-worker_report worker::so_far() const {
-    return inner_->so_far();
+worker_report worker::progress() const {
+    return inner_->progress();
 }
 
 }  // namespace leasehold

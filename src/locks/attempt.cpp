@@ -42,14 +42,14 @@ attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept
 
 bool grant_attempt::carry_through(const bounds& of_call) {
     const session::implementation::under_way sending{within_};
-    constexpr int failures_max = 2;
+    constexpr int max_failures = 2;
     asked_ = of_call.asked.value_or(local_clock::now());
     std::size_t sent = 0;
     int failures = 0;
     std::optional<error> failure;
     const auto is_last = [&](attempt_event what) {
-        if (what == upshot::cleared) return sent > clearings_max();
-        return !failure || !failure->is_transient() || failures == failures_max ||
+        if (what == upshot::cleared) return sent > max_clearings();
+        return !failure || !failure->is_transient() || failures == max_failures ||
                of_call.have_passed();
     };
     auto state = stage::sending;

@@ -87,7 +87,7 @@ protected:
     // Throws session_lost if the session is not live; begins it, unless the request does.
     virtual void require_session(const bounds& of_call) { within_.require_live(of_call); }
     // The most times that the request is sent again after `cleared`.
-    virtual std::size_t clearings_max() const { return 1; }
+    virtual std::size_t max_clearings() const { return 1; }
     // The key that is asked for; of several, the first.
     virtual const key& first_key() const = 0;
     // The name in messages: "'k'".

@@ -176,13 +176,13 @@ public:
     )
         : session_(within.inner()),
           wish_{std::move(name), lock_kind::barrier},
-          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
+          polls_(checked_polls(settings.min_poll, settings.max_poll)) {
         wish_.capacity = participants;
-        if (participants >= 1 && participants <= participants_max) return;
+        if (participants >= 1 && participants <= max_participants) return;
         throw error(
             errc::invalid_argument,
             "the barrier '" + wish_.name.name() + "' cannot have " + std::to_string(participants) +
-                " participants: give it 1 to " + std::to_string(participants_max)
+                " participants: give it 1 to " + std::to_string(max_participants)
         );
     }
 

@@ -105,7 +105,7 @@ holder_result seeker::ask(const bounds& of_call) {
 // than the key has. If the number differs each time, other processes have changed it in between:
 // the answer is busy then.
 holder_result seeker::ask_following(const bounds& of_call) {
-    constexpr int asked_max = 8;
+    constexpr int max_asked = 8;
     if (wish_.permits > wish_.capacity) {
         const auto seen = session_->database().use(of_call, [&](connection& on, store_set& stores) {
             return stores.get<holder_store>().tally(on, wish_.name);
@@ -113,7 +113,7 @@ holder_result seeker::ask_following(const bounds& of_call) {
         if (seen && seen->kind == wish_.kind) wish_.capacity = seen->capacity;
     }
     holder_result answer;
-    for (int asked = 0; asked < asked_max; ++asked) {
+    for (int asked = 0; asked < max_asked; ++asked) {
         if (wish_.permits > wish_.capacity) refuse_more_than_all(wish_);
         answer = ask(of_call);
         if (answer.status != holder_status::other_capacity) return answer;

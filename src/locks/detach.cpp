@@ -168,7 +168,7 @@ acquisition adopt_into(
     const adoption wanted{
         {what.key, what.owner, what.token}, what.session, within.id(), within.node_info()};
     const auto nothing = [&] { return acquisition{std::nullopt, what.key}; };
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     bool may_have_moved = false;
     for (int attempt = 1;; ++attempt) {
         try {
@@ -193,7 +193,7 @@ acquisition adopt_into(
             // The hold may live with this session now, and nobody here knows.
             if (may_have_moved) within.keep_row();
             // Asking again is harmless: the request names the session that the hold goes to.
-            if (failure.is_transient() && attempt < attempts_max) continue;
+            if (failure.is_transient() && attempt < max_attempts) continue;
             if (!may_have_moved || failure.outcome_is_unknown()) throw;
             throw reworded(failure, failure.what(), true);
         }

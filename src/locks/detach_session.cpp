@@ -35,8 +35,8 @@ public:
         return number_in(word(), least, most);
     }
     std::string_view counted() {
-        constexpr std::int64_t bytes_max = 255;
-        return take(static_cast<std::size_t>(number(1, bytes_max)));
+        constexpr std::int64_t max_bytes = 255;
+        return take(static_cast<std::size_t>(number(1, max_bytes)));
     }
     std::optional<std::chrono::microseconds> term() {
         const std::string_view text = word();

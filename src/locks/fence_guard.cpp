@@ -16,10 +16,10 @@ engine engine_of(database::implementation& guarded) {
 
 }  // namespace
 
-void fence_guard::admit(transaction_ref tx, const key& resource, fencing_token token) const {
+void fence_guard::admit_in(transaction_ref tx, const key& resource, fencing_token token) const {
     connection& inside = tx.inside();
-    require_transaction(inside, "admit");
-    require_engine(inside, engine_of(*guarded_.inner()), "admit");
+    require_transaction(inside, "admit_in");
+    require_engine(inside, engine_of(*guarded_.inner()), "admit_in");
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }

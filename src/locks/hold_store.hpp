@@ -37,7 +37,7 @@ namespace leasehold {
 class sql_dialect;
 
 // The row of a session that died is kept for longer, see session/reaper.cpp.
-inline constexpr std::chrono::seconds lock_delay_max{60};
+inline constexpr std::chrono::seconds max_lock_delay{60};
 
 struct acquire_request {
     leasehold::key key;
@@ -47,7 +47,7 @@ struct acquire_request {
     // Set: a fixed term. The row then names no session.
     std::optional<std::chrono::microseconds> hold_at_most;
     // The time after this holder's death in which nobody is granted the key; at most
-    // lock_delay_max.
+    // max_lock_delay.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
     std::string bell{};      // where to ring when a waiter's turn comes; empty: nowhere

@@ -7,13 +7,13 @@
 
 namespace leasehold {
 
-polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max) {
+polling checked_polls(std::chrono::milliseconds min_poll, std::chrono::milliseconds max_poll) {
     constexpr std::chrono::milliseconds least{1};
-    if (poll_min >= least && poll_max >= poll_min && poll_max <= std::chrono::hours{1}) {
-        return {poll_min, poll_max};
+    if (min_poll >= least && max_poll >= min_poll && max_poll <= std::chrono::hours{1}) {
+        return {min_poll, max_poll};
     }
     throw error(
-        errc::invalid_argument, "poll_min must be 1 ms to poll_max, and poll_max at most 1 h"
+        errc::invalid_argument, "min_poll must be 1 ms to max_poll, and max_poll at most 1 h"
     );
 }
 

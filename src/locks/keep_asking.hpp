@@ -36,8 +36,8 @@ struct wait_limit {
     local_clock::time_point began = local_clock::now();
 };
 
-// Throws invalid_argument unless poll_min is 1 ms to poll_max and poll_max at most 1 h.
-polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max);
+// Throws invalid_argument unless min_poll is 1 ms to max_poll and max_poll at most 1 h.
+polling checked_polls(std::chrono::milliseconds min_poll, std::chrono::milliseconds max_poll);
 
 // Sleeps until `wake`, or until one of the two asks to stop.
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost = {});
@@ -46,12 +46,12 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
 // pass, if `may_go_on`, which is called with each failure, allows it.
 template <class Send, class MayGoOn>
 auto repeat(Send&& send, MayGoOn&& may_go_on) {
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     for (int attempt = 1;; ++attempt) {
         try {
             return send(attempt);
         } catch (const error& failure) {
-            const bool is_last = !failure.is_transient() || attempt == attempts_max;
+            const bool is_last = !failure.is_transient() || attempt == max_attempts;
             if (!may_go_on(failure) || is_last) throw;
         }
     }

@@ -16,13 +16,13 @@ public:
     )
         : session_(within.inner()),
           wish_{std::move(name), lock_kind::latch},
-          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
+          polls_(checked_polls(settings.min_poll, settings.max_poll)) {
         wish_.capacity = count;
-        if (count >= 1 && count <= count_max) return;
+        if (count >= 1 && count <= max_count) return;
         throw error(
             errc::invalid_argument,
             "the latch '" + wish_.name.name() + "' cannot wait for " + std::to_string(count) +
-                " arrivals: give it 1 to " + std::to_string(count_max)
+                " arrivals: give it 1 to " + std::to_string(max_count)
         );
     }
 
@@ -33,7 +33,7 @@ public:
 
     // Sent only once: if the answer is lost and the first try was carried out, a second try would
     // find the place gone, and could not tell that from a place that was lost.
-    void arrive(lease& place) {
+    void arrive(lease&& place) {
         const auto& inner = place.inner();
         if (!inner || !inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
             place.key() != key()) {
@@ -113,8 +113,8 @@ latch::~latch() = default;
 acquisition latch::try_join() {
     return inner_->try_join();
 }
-void latch::arrive(lease& place) {
-    inner_->arrive(place);
+void latch::arrive(lease&& place) {
+    inner_->arrive(std::move(place));
 }
 latch_tally latch::tally() {
     return inner_->tally();

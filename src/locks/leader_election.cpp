@@ -14,11 +14,11 @@
 namespace leasehold {
 namespace {
 
-constexpr std::size_t metadata_bytes_max = 4000;
+constexpr std::size_t max_metadata_bytes = 4000;
 
 void require_valid_metadata(std::string_view metadata) {
     const bool has_nul = metadata.find('\0') != std::string_view::npos;
-    if (metadata.size() <= metadata_bytes_max && !has_nul && is_utf8(metadata)) return;
+    if (metadata.size() <= max_metadata_bytes && !has_nul && is_utf8(metadata)) return;
     throw error(
         errc::invalid_argument, "what is proclaimed must be UTF-8 without NUL, at most 4,000 bytes"
     );
@@ -74,7 +74,7 @@ public:
     void proclaim(std::string_view metadata) {
         require_valid_metadata(metadata);
         const std::optional<std::string> said{metadata};
-        constexpr int attempts_max = 3;
+        constexpr int max_attempts = 3;
         const bounds of_call = session_->one_request();
         for (int attempt = 1;; ++attempt) {
             if (lease_.why_lost() != loss_reason::none) break;
@@ -88,7 +88,7 @@ public:
                 if (is_said) return;
                 if (!lease_.verify()) break;
             } catch (const error& failure) {
-                if (!failure.is_transient() || attempt == attempts_max) throw;
+                if (!failure.is_transient() || attempt == max_attempts) throw;
             }
         }
         throw error(
@@ -168,7 +168,7 @@ public:
           office_(
               within,
               std::move(name),
-              {.poll_min = settings_.poll_min, .poll_max = settings_.poll_max}
+              {.min_poll = settings_.min_poll, .max_poll = settings_.max_poll}
           ) {}
 
     mutex& office() noexcept { return office_; }
@@ -245,11 +245,11 @@ std::optional<leader_info> current_leader(const database& db, const key& name) {
 
 leader_watch::leader_watch(database db, key name, leader_watch_settings settings)
     : database_(std::move(db)), name_(std::move(name)), settings_(settings) {
-    checked_polls(settings_.poll_min, settings_.poll_max);
+    checked_polls(settings_.min_poll, settings_.max_poll);
 }
 
 bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
-    const polling polls{settings_.poll_min, settings_.poll_max};
+    const polling polls{settings_.min_poll, settings_.max_poll};
     constexpr std::chrono::seconds least{1};
     const bounds of_call{std::max(deadline, local_clock::now() + least), cancel, {}};
     return keep_asking({deadline, cancel}, polls, {}, false, [&] {

@@ -315,7 +315,7 @@ void refused_try::refuse() const {
 }
 
 // Events of the lease come first, and the session ends in any case.
-release_outcome session::end_with(lease& last) {
+release_outcome session::end_with(lease&& last) {
     struct ending {
         std::shared_ptr<session::implementation> of;
         bool is_all = false;

@@ -16,16 +16,16 @@ namespace {
 std::vector<key> checked(std::vector<key> keys) {
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    if (!keys.empty() && keys.size() <= multi_lock::keys_max) return keys;
+    if (!keys.empty() && keys.size() <= multi_lock::max_keys) return keys;
     throw error(
         errc::invalid_argument,
-        "a multi_lock takes 1 to " + std::to_string(multi_lock::keys_max) +
+        "a multi_lock takes 1 to " + std::to_string(multi_lock::max_keys) +
             " different keys, not " + std::to_string(keys.size())
     );
 }
 
 multi_lock_settings checked(multi_lock_settings settings) {
-    checked_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.min_poll, settings.max_poll);
     if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
     return settings;
 }
@@ -111,7 +111,7 @@ private:
     }
 
     // Each key may have been used as something else until now.
-    std::size_t clearings_max() const override { return keys_.size(); }
+    std::size_t max_clearings() const override { return keys_.size(); }
     const key& first_key() const override { return keys_.front(); }
     std::string label() const override { return label_of(keys_); }
     bool is_one() const override { return false; }
@@ -141,7 +141,7 @@ public:
 
     multi_acquisition acquire(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
-        const polling polls{settings_.poll_min, settings_.poll_max};
+        const polling polls{settings_.min_poll, settings_.max_poll};
         multi_acquisition nothing = refused(std::nullopt, keys_);
         session_->begin_to_wait(of_call);
         multi_acquisition got = keep_asking(

@@ -14,17 +14,17 @@ using std::chrono::milliseconds;
 
 void require_valid(const mutex_settings& settings) {
     if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
-    if (settings.lock_delay < milliseconds{0} || settings.lock_delay > lock_delay_max) {
+    if (settings.lock_delay < milliseconds{0} || settings.lock_delay > max_lock_delay) {
         throw error(errc::invalid_argument, "lock_delay must be 0 to 60 s");
     }
-    constexpr std::size_t metadata_max = 4000;
-    if (settings.metadata.size() > metadata_max || !is_utf8(settings.metadata) ||
+    constexpr std::size_t max_metadata = 4000;
+    if (settings.metadata.size() > max_metadata || !is_utf8(settings.metadata) ||
         settings.metadata.find('\0') != std::string::npos) {
         throw error(
             errc::invalid_argument, "metadata must be UTF-8 of at most 4000 bytes, without NUL"
         );
     }
-    checked_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.min_poll, settings.max_poll);
 }
 
 }  // namespace

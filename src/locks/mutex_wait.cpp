@@ -96,7 +96,7 @@ mutex_wait::verdict mutex_wait::try_it() {
 mutex_wait::verdict mutex_wait::queue_up() {
     waiting_plan how{
         limit_,
-        {of_.settings().poll_min, of_.settings().poll_max},
+        {of_.settings().min_poll, of_.settings().max_poll},
         of_.settings().detects_deadlock,
         nullptr,
         on_news_};

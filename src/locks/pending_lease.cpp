@@ -85,15 +85,15 @@ acquisition pending_lease::implementation::confirm() {
     const auto notices = session_->notices();
     const hold& held = granted();
     fate found{};
-    const auto patience_end = local_clock::now() + session_->database().settings().acquire_timeout;
+    const auto patience_end = local_clock::now() + session_->database().settings().pool_timeout;
     const bounds of_call{patience_end, {}, {}};  // a fixed term outlives its session
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     for (int attempt = 1;; ++attempt) {
         try {
             found = ask(of_call);
             break;
         } catch (const error& failure) {
-            if (failure.connection_is_lost() && attempt < attempts_max) continue;
+            if (failure.connection_is_lost() && attempt < max_attempts) continue;
             throw reworded(
                 failure,
                 "it is not known yet whether '" + held.key.name() + "' was acquired: " +

@@ -25,7 +25,7 @@ quorum_settings checked(quorum_settings settings) {
     settings.session.begins_with_grant = false;  // by their rows two names of one server are seen
     settings.session.margin = std::max(settings.session.margin, drift_of(settings.session.ttl));
     settings.session = completed(std::move(settings.session));
-    checked_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.min_poll, settings.max_poll);
     constexpr std::chrono::milliseconds least{10};
     if (settings.server_timeout >= least && settings.server_timeout <= settings.session.ttl / 3) {
         return settings;

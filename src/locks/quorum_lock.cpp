@@ -283,7 +283,7 @@ namespace {
 quorum_acquisition keep_trying(
     quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
 ) {
-    const polling polls{settings.poll_min, settings.poll_max};
+    const polling polls{settings.min_poll, settings.max_poll};
     quorum_acquisition nothing{{}, with.key()};
     return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
 }

@@ -10,7 +10,7 @@ namespace leasehold {
 
 // All attempts together take no longer than a connection may be waited for.
 inline bounds bounds_of(const database& db, std::stop_token cancel = {}) {
-    return {local_clock::now() + db.settings().acquire_timeout, std::move(cancel), {}};
+    return {local_clock::now() + db.settings().pool_timeout, std::move(cancel), {}};
 }
 
 template <class Use>

@@ -22,7 +22,7 @@ public:
           permits_(permits),
           follows_key_(settings.follows_key),
           hold_at_most_(settings.hold_at_most),
-          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
+          polls_(checked_polls(settings.min_poll, settings.max_poll)) {
         require_possible(permits);
         if (hold_at_most_) require_valid_term(*hold_at_most_, "hold_at_most");
     }
@@ -39,10 +39,10 @@ public:
 
     // Each time that neither works, somebody else has changed the key in between.
     void set_permits(std::int64_t permits) {
-        constexpr int tries_max = 8;
+        constexpr int max_tries = 8;
         require_possible(permits);
         session_->require_live();
-        for (int tries = 0; tries < tries_max; ++tries) {
+        for (int tries = 0; tries < max_tries; ++tries) {
             if (resize(permits) || make_gate(permits)) {
                 permits_ = permits;
                 return;
@@ -57,7 +57,7 @@ public:
 
     // Sent again when the answer is lost, since it sets a number and adds nothing. The lease must
     // not count permits that it may have given up, or a later call would take them back.
-    void keep(lease& held, std::int64_t permits) {
+    void shrink_to(lease& held, std::int64_t permits) {
         const std::shared_ptr<grant> reduced = grant_of(held);
         if (permits < 1 || permits > reduced->permits()) {
             throw error(
@@ -93,11 +93,11 @@ public:
 
 private:
     void require_possible(std::int64_t permits) const {
-        if (permits >= 1 && permits <= permits_max) return;
+        if (permits >= 1 && permits <= max_permits) return;
         throw error(
             errc::invalid_argument,
             "the semaphore '" + key_.name() + "' cannot have " + std::to_string(permits) +
-                " permits: give it 1 to " + std::to_string(permits_max)
+                " permits: give it 1 to " + std::to_string(max_permits)
         );
     }
 
@@ -176,7 +176,7 @@ private:
         wished.capacity = permits_;
         wished.follows_key = follows_key_;
         wished.hold_at_most = hold_at_most_;
-        const bool may_have_changed = follows_key_ && wanted <= permits_max;
+        const bool may_have_changed = follows_key_ && wanted <= max_permits;
         if (wanted < 1 || (wanted > permits_ && !may_have_changed)) refuse_more_than_all(wished);
         return wished;
     }
@@ -214,8 +214,8 @@ acquisition semaphore::acquire_until(
     return inner_->acquire(wanted, {deadline, std::move(cancel)});
 }
 
-void semaphore::keep(lease& held, std::int64_t permits) {
-    inner_->keep(held, permits);
+void semaphore::shrink_to(lease& held, std::int64_t permits) {
+    inner_->shrink_to(held, permits);
 }
 void semaphore::set_permits(std::int64_t permits) {
     inner_->set_permits(permits);

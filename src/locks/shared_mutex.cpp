@@ -20,7 +20,7 @@ public:
     implementation(session& within, leasehold::key name, shared_mutex_settings settings)
         : session_(within.inner()),
           key_(std::move(name)),
-          polls_(checked_polls(settings.poll_min, settings.poll_max)) {}
+          polls_(checked_polls(settings.min_poll, settings.max_poll)) {}
 
     const leasehold::key& key() const noexcept { return key_; }
 

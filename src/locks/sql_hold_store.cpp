@@ -102,13 +102,13 @@ std::optional<lock_info> sql_hold_store::force_release(
 bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) {
     const parameters change{value_of(name), static_cast<int>(to)};
     // The row was idle and did not change: another session had changed it after our snapshot.
-    constexpr int looks_max = 4;
+    constexpr int max_looks = 4;
     for (int look = 1;; ++look) {
         const result found = write(on, "change_kind", change);
         if (found.rows.empty()) return true;
         const row& seen = found.rows[0];
         if (seen.integer(0) == static_cast<int>(to) || seen.integer(2) != 0) return true;
-        if (seen.integer(1) == 0 || look == looks_max) return false;
+        if (seen.integer(1) == 0 || look == max_looks) return false;
     }
 }
 

@@ -20,8 +20,8 @@ constexpr sql_block sqlite_locks[] = {
 // PostgreSQL's channel belongs to the tables: their name is cut to the length that a channel may
 // have.
 std::string channel_of(const table_names& names) {
-    constexpr std::size_t channel_size_max = 63;
-    return (names.schema + "." + names.prefix + "waiter").substr(0, channel_size_max);
+    constexpr std::size_t max_channel_size = 63;
+    return (names.schema + "." + names.prefix + "waiter").substr(0, max_channel_size);
 }
 
 }  // namespace

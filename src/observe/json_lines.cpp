@@ -56,7 +56,7 @@ public:
     void add(std::string line) {
         {
             const thread_guard guard{mutex_};
-            if (held_back_.size() + under_way_ + line.size() > held_back_max) {
+            if (held_back_.size() + under_way_ + line.size() > max_held_back) {
                 ++dropped_;
             } else {
                 held_back_ += line;

@@ -16,10 +16,10 @@ namespace leasehold {
 namespace {
 
 metrics_settings checked(metrics_settings settings) {
-    constexpr std::size_t bounds_max = 50;
+    constexpr std::size_t max_bounds = 50;
     const auto& bounds = settings.bounds;
     const bool do_grow = std::ranges::adjacent_find(bounds, std::greater_equal<>{}) == bounds.end();
-    const bool is_possible = !bounds.empty() && bounds.size() <= bounds_max && do_grow;
+    const bool is_possible = !bounds.empty() && bounds.size() <= max_bounds && do_grow;
     if (!is_possible || bounds.front() <= std::chrono::nanoseconds{0}) {
         throw error(
             errc::invalid_argument, "the bounds of the histograms must be 1 to 50, growing from 0"
@@ -134,8 +134,8 @@ private:
     const metrics_settings settings_;
     std::vector<std::string> bound_texts_;
     tally all_{settings_.bounds};
-    key_tallies tallies_{settings_.bounds, settings_.labels_max, "other"};
-    job_tallies jobs_{settings_.bounds, settings_.labels_max, {"other", "other"}};
+    key_tallies tallies_{settings_.bounds, settings_.max_labels, "other"};
+    job_tallies jobs_{settings_.bounds, settings_.max_labels, {"other", "other"}};
 };
 
 metrics::metrics(metrics_settings settings)
@@ -155,7 +155,7 @@ std::string metrics::text() const {
 std::string metrics::text(const database& db) const {
     exposition page;
     inner_->print(page);
-    const pool_use use = db.use_of_pool();
+    const pool_use use = db.pool_usage();
     page.begin("leasehold_connections", "gauge", "Connections of the pool.");
     page.add("", {{"state", "lent"}}, std::to_string(use.lent));
     page.add("", {{"state", "idle"}}, std::to_string(use.idle));

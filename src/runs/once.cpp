@@ -30,8 +30,8 @@ void require_valid(const once_settings& settings) {
     if (settings.hold_at_most && *settings.hold_at_most < settings.hold_at_least) {
         throw error(errc::invalid_argument, "hold_at_most must not be less than hold_at_least");
     }
-    if (settings.early_max < milliseconds{0} || settings.early_max > hours{1}) {
-        throw error(errc::invalid_argument, "early_max must be 0 to 1 h");
+    if (settings.max_early < milliseconds{0} || settings.max_early > hours{1}) {
+        throw error(errc::invalid_argument, "max_early must be 0 to 1 h");
     }
 }
 
@@ -93,7 +93,7 @@ run_outlook judged(const run_look& seen, const schedule& when, const once_settin
 bool is_early(const run_look& seen, const schedule& when, const once_settings& settings) {
     const auto next = when.next(seen.now);
     const auto half = (next - when.previous(seen.now)) / 2;
-    return next - seen.now <= std::min<microseconds>(settings.early_max, half);
+    return next - seen.now <= std::min<microseconds>(settings.max_early, half);
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ private:
     run_finish request(const run_result& result) const {
         run_finish made{lease_.key(), lease_.token(), lease_.owner(), result};
         made.result.message =
-            cut_utf8(printable_utf8(result.message), run_store::message_bytes_max);
+            cut_utf8(printable_utf8(result.message), run_store::max_message_bytes);
         return made;
     }
 
@@ -297,7 +297,7 @@ finish_outcome task_run::finish(const run_result& result) {
     return inner_->finish(result, [this] { inner_->lease().release(); });
 }
 finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
-    return inner_->finish(result, [&] { within.end_with(inner_->lease()); });
+    return inner_->finish(result, [&] { within.end_with(std::move(inner_->lease())); });
 }
 void task_run::finish_failed() noexcept {
     inner_->finish_failed([this] { inner_->lease().release(); });
@@ -349,7 +349,7 @@ private:
     // False if the wait was cancelled.
     bool wait(microseconds duration, const std::stop_token& cancel) const {
         // The time between two looks whether the session is alive.
-        constexpr milliseconds nap_max{500};
+        constexpr milliseconds max_nap{500};
         const auto until = local_clock::now() + duration;
         thread_mutex mutex;
         std::condition_variable_any changed;
@@ -358,7 +358,7 @@ private:
             session_->require_live();
             const auto now = local_clock::now();
             if (now >= until) return true;
-            wait_until(guard, changed, cancel, std::min(until, now + nap_max), [] {
+            wait_until(guard, changed, cancel, std::min(until, now + max_nap), [] {
                 return false;
             });
         }
@@ -369,12 +369,12 @@ private:
     // claim is refused, and another look says why. Each attempt that fails means that another host
     // has made progress.
     run_start start_from(run_look seen) {
-        constexpr int attempts_max = 3;
+        constexpr int max_attempts = 3;
         for (int attempt = 1;; ++attempt) {
             run_outlook found = judged(seen, when_, settings_);
             if (found.refusal != start_refusal::none) return refused(std::move(found));
             acquisition got = lock_.try_acquire();
-            if (!got || attempt > attempts_max) {
+            if (!got || attempt > max_attempts) {
                 found.refusal = start_refusal::running;
                 found.holder = got.holder();
                 return refused(std::move(found));
@@ -405,7 +405,7 @@ private:
             tick,
             settings_.hold_at_least,
             settings_.repeat_abandoned,
-            when_.text().size() <= run_store::schedule_bytes_max ? when_.text() : std::string{}};
+            when_.text().size() <= run_store::max_schedule_bytes ? when_.text() : std::string{}};
         const database& db = session_->handle();
         return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
             return stores.get<run_store>().claim(on, wanted);
@@ -450,7 +450,7 @@ run_outlook outlook(
 }
 
 std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
-    if (prefix.size() > key::bytes_max || !is_utf8(prefix)) {
+    if (prefix.size() > key::max_bytes || !is_utf8(prefix)) {
         throw error(errc::invalid_argument, "a prefix of names is UTF-8 of at most 255 bytes");
     }
     constexpr int page_size = 1000;

@@ -54,8 +54,8 @@ struct run_finish {
 
 class run_store {
 public:
-    static constexpr std::size_t message_bytes_max = 1000;
-    static constexpr std::size_t schedule_bytes_max = 255;
+    static constexpr std::size_t max_message_bytes = 1000;
+    static constexpr std::size_t max_schedule_bytes = 255;
 
     virtual ~run_store() = default;
     static std::unique_ptr<run_store> make(const std::shared_ptr<const sql_dialect>& how);

@@ -65,9 +65,9 @@ std::optional<microseconds> period_in(std::string_view text) {
     std::int64_t number = 0;
     const char* const end = digits.data() + digits.size();
     const auto [rest, problem] = std::from_chars(digits.data(), end, number);
-    constexpr std::int64_t seconds_max = std::int64_t{366} * 86'400;
+    constexpr std::int64_t max_seconds = std::int64_t{366} * 86'400;
     if (problem != std::errc{} || rest != end) return std::nullopt;
-    if (places == 0 && number > seconds_max) return std::nullopt;
+    if (places == 0 && number > max_seconds) return std::nullopt;
     return microseconds{places == 0 ? number * 1'000'000 : number};
 }
 

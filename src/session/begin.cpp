@@ -43,7 +43,7 @@ bool session::implementation::insert_row(
     local_clock::time_point& sent,
     std::optional<local_clock::time_point>& in_doubt_since
 ) {
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     for (int attempt = 1;; ++attempt) {
         sent = local_clock::now();
         try {
@@ -53,7 +53,7 @@ bool session::implementation::insert_row(
             });
         } catch (const error& failure) {
             if (failure.outcome_is_unknown() && !in_doubt_since) in_doubt_since = sent;
-            if (!failure.is_transient() || attempt >= attempts_max) throw;
+            if (!failure.is_transient() || attempt >= max_attempts) throw;
             if (of_call.have_passed() || of_call.are_stopped()) throw;
         }
     }

@@ -54,7 +54,7 @@ void require_one_level(grant& each) {
 std::optional<local_clock::time_point> session::implementation::take_row(
     const bounds& of_call, const std::string& from, const std::string& to
 ) {
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     bool is_in_doubt = false;
     for (int attempt = 1;; ++attempt) {
         const auto sent = local_clock::now();
@@ -69,7 +69,7 @@ std::optional<local_clock::time_point> session::implementation::take_row(
             return sent;
         } catch (const error& failure) {
             is_in_doubt = is_in_doubt || failure.outcome_is_unknown();
-            const bool may_go_on = failure.is_transient() && attempt < attempts_max;
+            const bool may_go_on = failure.is_transient() && attempt < max_attempts;
             if (may_go_on && !of_call.have_passed()) continue;
             if (is_in_doubt) row_name_in_doubt_ = to;
             if (!is_in_doubt || failure.outcome_is_unknown()) throw;

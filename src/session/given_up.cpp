@@ -21,7 +21,7 @@ namespace {
 
 // The most for one statement about all mutexes among them, and one about all others; also the most
 // that session_store::end() may be given.
-constexpr std::size_t per_step_max = 256;
+constexpr std::size_t max_per_step = 256;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void session::implementation::look_for_what_came_back() {
                 // The end of a hold is as durable as the renewal that came after it. A later end
                 // can still be forgotten, and is looked for later.
                 const thread_guard guard{mutex_};
-                next = given_up_.next(renewed_at_, per_step_max);
+                next = given_up_.next(renewed_at_, max_per_step);
             }
             is_looking_ = !next.what.empty();
             if (next.what.empty()) return;
@@ -149,7 +149,7 @@ std::optional<std::vector<waiter_id>> session::implementation::last_had() const 
     for (const given_up& each : given_up_.all()) {
         const bool is_lock_row = each.kind == lock_kind::mutex && each.ticket == 0;
         if (is_lock_row && !keys.insert(each.name.name()).second) continue;
-        if (last.size() == per_step_max) return std::nullopt;
+        if (last.size() == max_per_step) return std::nullopt;
         last.push_back({each.name, each.owner, each.ticket});
     }
     return last;

@@ -32,7 +32,7 @@ class given_up_list {
 public:
     // The most entries: about 10 MB of memory. 1,000 releases a second at a ttl of half a minute
     // reach it.
-    static constexpr std::size_t remembered_max = 65'536;
+    static constexpr std::size_t max_remembered = 65'536;
 
     struct batch {
         std::vector<given_up> what;
@@ -44,7 +44,7 @@ public:
     // Forgets entries that were given up before `too_old`.
     void remember(given_up what, local_clock::time_point too_old) {
         while (!all_.empty() && all_.front().when < too_old) forget_oldest();
-        if (all_.size() == remembered_max) forget_oldest();
+        if (all_.size() == max_remembered) forget_oldest();
         all_.push_back(std::move(what));
     }
 

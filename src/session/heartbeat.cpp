@@ -77,7 +77,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
     {
         const thread_guard guard{mutex_};
         is_live = machine_->is_live();
-        next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
+        next = {is_live ? machine_->next_heartbeat() : local_clock::now() + max_nap, changes_};
         // The end of the row frees the keys at once, so it comes after all holders were told.
         may_say_goodbye = !is_live && !has_ended_ && !takes_row_along_ && tellers_ == 0;
     }
@@ -312,8 +312,8 @@ void session::implementation::clean_up_after_the_dead() {
     note_answers(true);
     try {
         reap_settings limits;
-        limits.time_max = settings_.heartbeat_every / 2;
-        connection& on = own_connection(limits.time_max);
+        limits.timeout = settings_.heartbeat_every / 2;
+        connection& on = own_connection(limits.timeout);
         const auto done = take_turns_at_reaping(
             database(), on, database().store_for(on), limits, settings_.reap_every
         );

@@ -23,10 +23,10 @@ void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
     // A hold whose session has no row is freed at once, and nothing else says that its key is
     // closed for a lock_delay. So a session's row stays until the delay has passed.
-    static_assert(least >= lock_delay_max);
+    static_assert(least >= max_lock_delay);
     constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
-    if (settings.rows_per_step_max < 1 || settings.rows_per_step_max > 10'000) {
-        throw error(errc::invalid_argument, "rows_per_step_max must be 1 to 10000");
+    if (settings.max_rows_per_step < 1 || settings.max_rows_per_step > 10'000) {
+        throw error(errc::invalid_argument, "max_rows_per_step must be 1 to 10000");
     }
     if (settings.session_retention < least || settings.lock_retention < least) {
         throw error(
@@ -40,8 +40,8 @@ void require_valid(const reap_settings& settings) {
             errc::invalid_argument, "session_retention and lock_retention must be at most 100 years"
         );
     }
-    if (settings.time_max < std::chrono::milliseconds{0}) {
-        throw error(errc::invalid_argument, "time_max must be positive, or 0 for no limit");
+    if (settings.timeout < std::chrono::milliseconds{0}) {
+        throw error(errc::invalid_argument, "timeout must be positive, or 0 for no limit");
     }
 }
 
@@ -68,7 +68,7 @@ public:
           on_(on),
           stores_(stores),
           settings_(settings),
-          stop_at_(local_clock::now() + settings.time_max) {}
+          stop_at_(local_clock::now() + settings.timeout) {}
 
     // Sorts the tasks that have waited longest to the front.
     std::vector<upkeep_progress> progress() {
@@ -81,7 +81,7 @@ public:
     bool may_go_on() { return on_.state() == connection_state::idle; }
 
     bool is_over() const {
-        return settings_.time_max > settings_.time_max.zero() && local_clock::now() >= stop_at_;
+        return settings_.timeout > settings_.timeout.zero() && local_clock::now() >= stop_at_;
     }
     reap_report& report() { return report_; }
 
@@ -99,9 +99,9 @@ public:
     // False if somebody keeps the task's row locked for as long as a statement may wait for one.
     bool take_turn_at_last(upkeep_progress& at);
 
-    // Removes ended grants that were kept for long enough: all of them, or those of `steps_max`
+    // Removes ended grants that were kept for long enough: all of them, or those of `max_steps`
     // steps.
-    void prune_history(std::optional<int> steps_max = {});
+    void prune_history(std::optional<int> max_steps = {});
 
 private:
     std::chrono::microseconds retention_of(upkeep_task task) const;
@@ -133,10 +133,10 @@ std::chrono::microseconds clean_up::retention_of(upkeep_task task) const {
 // Halves the rows for each turn that ended without a step, because the step took too long.
 int clean_up::rows_for(const upkeep_progress& at) const {
     constexpr int rows_min = 10;
-    constexpr std::int64_t halvings_max = 16;
-    const auto halvings = std::clamp<std::int64_t>(at.unfinished - 1, 0, halvings_max);
+    constexpr std::int64_t max_halvings = 16;
+    const auto halvings = std::clamp<std::int64_t>(at.unfinished - 1, 0, max_halvings);
     return std::max(
-        settings_.rows_per_step_max >> halvings, std::min(settings_.rows_per_step_max, rows_min)
+        settings_.max_rows_per_step >> halvings, std::min(settings_.max_rows_per_step, rows_min)
     );
 }
 
@@ -165,10 +165,10 @@ bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
 // Hands a key that the dead held to its first waiter. `locked`: somebody keeps a row of its queue
 // locked, so that nothing can be done.
 clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_finding& what) {
-    // If more than `turns_max` turns ended without a step, waiting for such a locked row may have
+    // If more than `max_turns` turns ended without a step, waiting for such a locked row may have
     // cost their connection: every second turn then skips all such rows, to make progress.
-    constexpr std::int64_t turns_max = 12;
-    if (at.unfinished > turns_max && at.turn % 2 == 0) return service::locked;
+    constexpr std::int64_t max_turns = 12;
+    if (at.unfinished > max_turns && at.turn % 2 == 0) return service::locked;
     try {
         const auto status = serve_key(within_, on_, stores_, key{what.place});
         return status == hand_over_status::refused ? service::refused : service::served;
@@ -183,7 +183,7 @@ clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_findin
 clean_up::clearing clean_up::clear(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
-    constexpr std::size_t rows_per_statement_max = 100;
+    constexpr std::size_t max_rows_per_statement = 100;
     clearing done;
     std::vector<std::string> places;
     const auto clear_these = [&] {
@@ -202,7 +202,7 @@ clean_up::clearing clean_up::clear(
             ++done.had;
         }
         if (outcome == service::refused) places.push_back(each.place);
-        if (places.size() == rows_per_statement_max) clear_these();
+        if (places.size() == max_rows_per_statement) clear_these();
     }
     clear_these();
     return done;
@@ -306,12 +306,12 @@ void clean_up::finish(upkeep_task task) {
     report_.is_complete = false;
 }
 
-void clean_up::prune_history(std::optional<int> steps_max) {
-    for (int steps = 0; !is_over() && (!steps_max || steps < *steps_max); ++steps) {
+void clean_up::prune_history(std::optional<int> max_steps) {
+    for (int steps = 0; !is_over() && (!max_steps || steps < *max_steps); ++steps) {
         const auto pruned =
-            stores_.get<upkeep_store>().prune_history(on_, settings_.rows_per_step_max);
+            stores_.get<upkeep_store>().prune_history(on_, settings_.max_rows_per_step);
         report_.grants_removed += pruned;
-        if (pruned < settings_.rows_per_step_max) return;
+        if (pruned < settings_.max_rows_per_step) return;
     }
     report_.is_complete = false;
 }
@@ -342,7 +342,7 @@ reap_report reap_on(
 ) {
     require_valid(settings);
     clean_up all{within, on, stores, settings};
-    if (settings.time_max == settings.time_max.zero()) {
+    if (settings.timeout == settings.timeout.zero()) {
         for (const upkeep_task each : tasks) all.finish(each);
     } else {
         for (const upkeep_progress& each : all.progress()) all.finish(each.task);
@@ -358,7 +358,7 @@ reap_report take_turns_at_reaping(
     const reap_settings& settings,
     std::chrono::microseconds every
 ) {
-    constexpr int steps_max = 20;
+    constexpr int max_steps = 20;
     require_valid(settings);
     clean_up share{within, on, stores, settings};
     bool is_ours = false;
@@ -369,7 +369,7 @@ reap_report take_turns_at_reaping(
         is_ours = is_ours || at.task == upkeep_task::idle_locks;
         const auto pass = at.passes;
         auto status = step_status::made;
-        for (int steps = 0; steps < steps_max && status == step_status::made; ++steps) {
+        for (int steps = 0; steps < max_steps && status == step_status::made; ++steps) {
             if (at.passes > pass || share.is_over()) break;
             status = share.try_step(at);
         }
@@ -377,7 +377,7 @@ reap_report take_turns_at_reaping(
     }
     // The history comes last, and only the session whose turn it is to remove idle locks prunes it:
     // a user that has no right to do so does all else.
-    if (is_ours) share.prune_history(steps_max);
+    if (is_ours) share.prune_history(max_steps);
     return share.report();
 }
 

@@ -32,7 +32,7 @@ session::implementation::implementation(
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
       ),
       row_name_(node_info_) {
-    const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
+    const bounds of_call{local_clock::now() + database().settings().pool_timeout, {}, {}};
     if (settings_.begins_with_grant || taken) {
         machine_.emplace(settings_);
         database().use(of_call, [](connection&, store_set&) {});  // throws now if it cannot be used
@@ -128,7 +128,7 @@ bounds session::implementation::call_until(
 bounds session::implementation::one_request() const {
     require_at_home();
     const auto now = local_clock::now();
-    return {now + database().settings().acquire_timeout, {}, over(), false, now};
+    return {now + database().settings().pool_timeout, {}, over(), false, now};
 }
 
 bounds session::implementation::parting() const {

@@ -216,7 +216,7 @@ private:
 
     // The longest time between two looks of its threads for something to do; shorter if the
     // margin is short.
-    static constexpr std::chrono::seconds nap_max{1};
+    static constexpr std::chrono::seconds max_nap{1};
     // The longest time between two releases of a hold in doubt.
     static constexpr std::chrono::seconds doubt_interval{1};
 

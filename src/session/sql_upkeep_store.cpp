@@ -87,8 +87,8 @@ parameters sql_upkeep_store::values_of(
         value_of(retention)};
 }
 
-std::int64_t sql_upkeep_store::prune_history(connection& on, int rows_max) {
-    return write(on, "prune_history", {rows_max}).affected_rows;
+std::int64_t sql_upkeep_store::prune_history(connection& on, int max_rows) {
+    return write(on, "prune_history", {max_rows}).affected_rows;
 }
 
 }  // namespace leasehold

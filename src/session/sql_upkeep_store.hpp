@@ -23,7 +23,7 @@ public:
         int rows,
         std::chrono::microseconds retention
     ) override;
-    std::int64_t prune_history(connection& on, int rows_max) override;
+    std::int64_t prune_history(connection& on, int max_rows) override;
 
 protected:
     static constexpr std::array tasks{

@@ -117,7 +117,7 @@ public:
     // Removes at most that many grants of the history whose time to be kept is over, the oldest
     // first; answers with their number. If there are none it reads two rows and writes nothing. MAY
     // commit asynchronously.
-    virtual std::int64_t prune_history(connection& on, int rows_max) = 0;
+    virtual std::int64_t prune_history(connection& on, int max_rows) = 0;
 };
 
 }  // namespace leasehold

@@ -106,7 +106,7 @@ void session::implementation::sleep(const nap& pause, std::stop_token stop) {
     // If the machine wakes from sleep within a nap, holders are told only when the nap ends: it
     // must end before the margin is over.
     constexpr std::chrono::milliseconds nap_min{10}, nap_of_ends{200};
-    auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, nap_max);
+    auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, max_nap);
     thread_guard guard{mutex_};
     if (grants_.next_end()) longest = std::min<local_clock::duration>(longest, nap_of_ends);
     const auto until = std::min(pause.until, local_clock::now() + longest);

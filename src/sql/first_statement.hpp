@@ -40,7 +40,7 @@ private:
     static constexpr std::size_t places = 4096;
     // After so many misses in a row the whole statement is sent first. Then one try of this number
     // sends a small statement, to find out whether keys are still mostly new.
-    static constexpr int misses_max = 4;
+    static constexpr int max_misses = 4;
     static constexpr unsigned tries_between_small_ones = 16;
 
     std::atomic<std::uint64_t>& place_of(std::uint64_t hash) noexcept {

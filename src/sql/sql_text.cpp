@@ -8,12 +8,12 @@ namespace leasehold {
 namespace {
 
 bool is_plain_name(std::string_view name) {
-    constexpr std::size_t bytes_max = 30;
+    constexpr std::size_t max_bytes = 30;
     const auto is_letter = [](char each) {
         return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || each == '_';
     };
     const auto is_digit = [](char each) { return each >= '0' && each <= '9'; };
-    return !name.empty() && name.size() <= bytes_max && is_letter(name[0]) &&
+    return !name.empty() && name.size() <= max_bytes && is_letter(name[0]) &&
            std::all_of(name.begin(), name.end(), [&](char each) {
                return is_letter(each) || is_digit(each);
            });

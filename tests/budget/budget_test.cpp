@@ -203,7 +203,9 @@ TEST_F(budget_test, a_session_that_begins_with_a_grant_and_ends_with_its_release
         held.emplace(mutex{*one, "k"}.try_acquire());
         ASSERT_TRUE(*held);
     };
-    const auto end = [&] { ASSERT_EQ(one->end_with(**held), release_outcome::released); };
+    const auto end = [&] {
+        ASSERT_EQ(one->end_with(std::move(**held)), release_outcome::released);
+    };
     const auto live = [&] {
         begin();
         end();

@@ -18,7 +18,7 @@ namespace {
 
 database_settings one_connection() {
     database_settings settings = patient();
-    settings.connections_max = 1;
+    settings.max_connections = 1;
     return settings;
 }
 

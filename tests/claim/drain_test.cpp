@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int processes = 8;
 constexpr int threads = 4;
-constexpr int kills_max = 12;
+constexpr int max_kills = 12;
 
 class drain_test : public ::testing::TestWithParam<const char*> {
 protected:
@@ -109,9 +109,9 @@ TEST_P(drain_test, every_row_is_done_exactly_once_although_processes_are_killed)
     std::vector<std::unique_ptr<child>> workers;
     for (int each = 0; each < processes; ++each) workers.push_back(start());
     int kills = 0;
-    for (int next = 1; next <= kills_max; ++next) {
+    for (int next = 1; next <= max_kills; ++next) {
         // Spread over the whole drain.
-        const std::int64_t mark = rows_ * next / (kills_max + 2);
+        const std::int64_t mark = rows_ * next / (max_kills + 2);
         ASSERT_TRUE(eventually([&] { return count("*") >= mark; }, 600s))
             << "the drain stands still";
         auto& victim = workers.at(random() % workers.size());

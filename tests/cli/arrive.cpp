@@ -21,7 +21,7 @@ int main(int count, char** arguments) {
         leasehold::latch door{
             mine, leasehold::key{arguments[3]}, std::strtoll(arguments[4], nullptr, 10)};
         if (leasehold::acquisition place = door.try_join()) {
-            door.arrive(*place);
+            door.arrive(std::move(*place));
             return 0;
         }
         std::cerr << "arrive: all places are taken\n";

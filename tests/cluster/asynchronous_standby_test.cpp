@@ -111,7 +111,7 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
 TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
     const auto told = examined(open(), "replication");
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->weight, severity::warning) << told->what;
+    EXPECT_EQ(told->severity, severity::warning) << told->what;
     const auto weak = examined(open(), "weak_durability");
     EXPECT_TRUE(!weak || weak->what.find("standby") == std::string::npos) << "it is said once";
 }

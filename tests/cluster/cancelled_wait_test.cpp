@@ -107,7 +107,8 @@ TEST_F(synchronous_cancelled, an_end_of_a_job_is_counted_once) {
     const job_queue queue{db, "ends"};
     queue.enqueue({});
     session one{db, {.name = "one", .ttl = 120s}};
-    worker does{one, {.queues = {"ends"}, .threads = 1, .poll_every = 50ms, .drains = true}};
+    worker does{
+        one, {.queues = {"ends"}, .concurrency = 1, .poll_every = 50ms, .stop_when_idle = true}};
     std::promise<void> begun, go_on;
     does.handle_all([&](job&) {
         begun.set_value();

@@ -14,7 +14,7 @@ TEST(cluster_doctor, says_that_several_may_be_written_to) {
     const cluster all;
     const auto told = examined(all.open(0), "several_writers");
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->weight, severity::good);
+    EXPECT_EQ(told->severity, severity::good);
     EXPECT_NE(told->what.find("3 "), std::string::npos) << told->what;
     EXPECT_NE(told->what.find("certified by the cluster"), std::string::npos) << told->what;
     database_settings settings;
@@ -36,7 +36,7 @@ TEST(cluster_doctor, says_that_a_node_is_not_synchronised) {
     const bool is_unsuitable = examined(node, "unsuitable").has_value();
     node.execute(is_galera ? "SET GLOBAL wsrep_desync = OFF" : "START GROUP_REPLICATION");
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->weight, severity::warning);
+    EXPECT_EQ(told->severity, severity::warning);
     EXPECT_NE(is_unsuitable, is_galera);
     if (!is_galera) {
         EXPECT_NE(told->what.find("OFFLINE"), std::string::npos) << told->what;

@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 TEST(history_in_a_cluster, is_written_by_the_node_that_ends_a_grant) {
     const cluster nodes;
     const database first = nodes.open(0), second = nodes.open(1), third = nodes.open(2);
-    keep_grant_history(first);
+    enable_grant_history(first);
     // The other nodes make the triggers when they come to it.
     ASSERT_TRUE(eventually([&] {
-        const auto on_second = find_grant_history(second), on_third = find_grant_history(third);
+        const auto on_second = grant_history_state(second), on_third = grant_history_state(third);
         return on_second.is_on && on_third.is_on && !on_second.is_broken && !on_third.is_broken;
     }));
     const key name{"key"};

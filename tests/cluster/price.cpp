@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int threads_max = 6;
+constexpr int max_threads = 6;
 
 std::string variable(const char* name, const char* otherwise) {
     const char* const found = std::getenv(name);
@@ -101,7 +101,7 @@ double median(std::vector<double> of) {
 
 void make_rows(const database& on, const std::string& prefix) {
     on.execute("CREATE TABLE " + prefix + "priced (id INT PRIMARY KEY, n BIGINT NOT NULL)");
-    for (int each = 0; each < threads_max; ++each) {
+    for (int each = 0; each < max_threads; ++each) {
         on.execute("INSERT INTO " + prefix + "priced VALUES (" + std::to_string(each) + ", 0)");
     }
 }
@@ -110,7 +110,7 @@ subject made(
     const std::string& name, const std::function<database(int)>& open, const std::string& prefix
 ) {
     subject all{name, {}};
-    for (int number = 0; number < threads_max; ++number) {
+    for (int number = 0; number < max_threads; ++number) {
         all.clients.push_back(std::make_unique<client>(open(number), prefix, number));
     }
     return all;
@@ -130,7 +130,7 @@ void measure(std::vector<std::function<subject()>>& subjects) {
             subject now = make();
             if (round == 0) names.push_back(now.name);
             for (const auto& [what, each] : works) {
-                for (const int threads : {1, threads_max}) {
+                for (const int threads : {1, max_threads}) {
                     all[{what, threads}][now.name].push_back(per_second(now, threads, each));
                 }
             }
@@ -140,7 +140,7 @@ void measure(std::vector<std::function<subject()>>& subjects) {
     for (const auto& name : names) std::printf(" | %-26s", name.c_str());
     std::printf("\n");
     for (const auto& [what, each] : works) {
-        for (const int threads : {1, threads_max}) {
+        for (const int threads : {1, max_threads}) {
             const auto& by_name = all[{what, threads}];
             const auto& plain = by_name.at(names.front());
             std::printf("%-20s %7d", what.c_str(), threads);

@@ -57,10 +57,11 @@ protected:
         std::optional<finding> found;
         const bool is_there = eventually([&] {
             found = examined(node, "replication");
-            return found && found->weight == weight && found->what.find(part) != std::string::npos;
+            return found && found->severity == weight &&
+                   found->what.find(part) != std::string::npos;
         });
         EXPECT_TRUE(is_there) << part << ": " << (found ? found->what : "nothing") << "\n"
-                              << names_of(examine(node));
+                              << names_of(diagnose(node));
         return is_there ? found : std::nullopt;
     }
 
@@ -105,7 +106,7 @@ TEST_F(replica_doctor, says_of_a_replica_whose_it_is_and_that_programs_are_refus
     ASSERT_TRUE(told);
     const auto refused = examined(replica_, "unsuitable");
     ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->weight, severity::error);
+    EXPECT_EQ(refused->severity, severity::error);
     EXPECT_NE(refused->what.find("takes no writes (read_only is on)"), std::string::npos)
         << refused->what;
     EXPECT_THROW((session{replica_, calm("one")}), error);
@@ -122,7 +123,7 @@ TEST_F(replica_doctor, may_be_looked_at_there) {
     ASSERT_TRUE(eventually([&] { return list_locks(replica_, "seen").size() == 1; }));
     EXPECT_FALSE(list_sessions(replica_).empty());
     EXPECT_TRUE(list_row_locks(replica_).empty());
-    const auto told = examine_key(replica_, key{"seen"}).findings;
+    const auto told = diagnose_key(replica_, key{"seen"}).findings;
     EXPECT_TRUE(find(told, "held")) << names_of(told);
 }
 

@@ -63,7 +63,7 @@ protected:
 
     // A node rolls back a transaction that is in the way of a change it applies: this repeats it.
     static void commit_on(const database& on, const std::function<void(transaction&)>& work) {
-        constexpr int attempts_max = 10;
+        constexpr int max_attempts = 10;
         for (int attempt = 1;; ++attempt) {
             try {
                 transaction tx = on.begin();
@@ -71,7 +71,7 @@ protected:
                 tx.commit();
                 return;
             } catch (const error& failure) {
-                if (!failure.is_transient() || attempt == attempts_max) throw;
+                if (!failure.is_transient() || attempt == max_attempts) throw;
             }
         }
     }
@@ -193,7 +193,7 @@ TEST_P(several_writers, a_proof_of_what_was_lost_elsewhere_does_not_commit) {
     ASSERT_TRUE(alone && reader && permit && set);
     {
         transaction tx = others.begin();
-        fence_guard{others}.admit(tx, "guarded", {5});
+        fence_guard{others}.admit_in(tx, "guarded", {5});
         tx.commit();
     }
     ASSERT_TRUE(eventually([&] {
@@ -230,7 +230,7 @@ TEST_P(several_writers, a_proof_of_what_was_lost_elsewhere_does_not_commit) {
         next.push_back(*semaphore{second, "permits", 1}.try_acquire());
         next.push_back(*mutex{second, "set/a"}.try_acquire());
         transaction tx = others.begin();
-        fence_guard{others}.admit(tx, "guarded", {6});
+        fence_guard{others}.admit_in(tx, "guarded", {6});
         tx.commit();
         ASSERT_TRUE(alone->held_locally() && reader->held_locally());
         all.emplace_back([&] { write("mutex", [&](auto& in) { alone->verify_in(in); }); });
@@ -238,7 +238,7 @@ TEST_P(several_writers, a_proof_of_what_was_lost_elsewhere_does_not_commit) {
         all.emplace_back([&] { write("permits", [&](auto& in) { permit->verify_in(in); }); });
         all.emplace_back([&] { write("set", [&](auto& in) { set->verify_in(in); }); });
         all.emplace_back([&] {
-            write("guarded", [&](auto& in) { fence_guard{lent}.admit(in, "guarded", {5}); });
+            write("guarded", [&](auto& in) { fence_guard{lent}.admit_in(in, "guarded", {5}); });
         });
         ASSERT_TRUE(eventually([&] { return begun == 5; }));
     }

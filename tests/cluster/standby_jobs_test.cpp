@@ -24,7 +24,9 @@ protected:
         explicit shift(const database& on)
             : db(on),
               mine(db, {.name = "worker", .ttl = 60s, .heartbeat_every = 100ms}),
-              does(mine, {.queues = {"work"}, .threads = 4, .prefetch = 8, .poll_every = 50ms}) {
+              does(
+                  mine, {.queues = {"work"}, .concurrency = 4, .prefetch = 8, .poll_every = 50ms}
+              ) {
             does.handle_all([this](job& each) {
                 transaction tx = db.begin();
                 job_queue{db, "effects"}.enqueue_in(tx, {.payload = each.payload()});

@@ -236,7 +236,7 @@ TEST_F(synchronous_standby, that_was_the_primary_is_left_by_all_connections) {
     database_settings settings;
     settings.name = "proxied";
     settings.statement_timeout = 2s;
-    settings.acquire_timeout = 1500ms;
+    settings.pool_timeout = 1500ms;
     const database db = cluster_.open_at("127.0.0.1:" + std::to_string(proxy.port()), settings);
     session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
     EXPECT_TRUE((mutex{one, "key"}.try_acquire()));
@@ -270,7 +270,7 @@ TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {
     std::optional<finding> told;
     ASSERT_TRUE(eventually([&] {
         told = examined(open(), "replication");
-        return told && told->weight == severity::good;
+        return told && told->severity == severity::good;
     }));
     EXPECT_NE(told->what.find("commits wait for"), std::string::npos) << told->what;
     // It can be reached by its own URL alone, as it takes no writes.
@@ -285,7 +285,7 @@ TEST_F(synchronous_standby, that_is_gone_is_an_error_to_the_doctor) {
     std::optional<finding> told;
     EXPECT_TRUE(eventually([&] {
         told = examined(open(), "replication");
-        return told && told->weight == severity::error;
+        return told && told->severity == severity::error;
     })) << (told ? told->what : "nothing");
     ASSERT_TRUE(told);
     EXPECT_NE(told->what.find("none of them is there"), std::string::npos) << told->what;

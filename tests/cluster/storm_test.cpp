@@ -81,7 +81,7 @@ protected:
     }
     void start() {
         database_settings settings;
-        settings.connections_max = connections_each;
+        settings.max_connections = connections_each;
         settings.statement_timeout = 1s;
         for (int program = 0; program < programs; ++program) {
             const database on = cluster_.open(survivor, settings);
@@ -137,9 +137,9 @@ TEST_F(storm, a_group_without_a_majority_is_not_filled_with_connections) {
     // A pool has its connections, as many that sessions gave up, one that looks after those, and
     // one by which waiting calls are woken. A session has its heartbeat, and one that it gave up
     // when the others did.
-    constexpr auto connections_max =
+    constexpr auto max_connections =
         programs * (2 * connections_each + 2) + programs * threads_each * 2;
-    EXPECT_LE(most, connections_max);
+    EXPECT_LE(most, max_connections);
     EXPECT_EQ(status("Connection_errors_max_connections"), 0);
 
     std::vector<int> grants;

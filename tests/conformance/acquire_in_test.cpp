@@ -437,7 +437,7 @@ TEST_F(acquire_in_suite, outside_a_transaction_nothing_is_acquired) {
 TEST_F(acquire_in_suite, callers_that_hold_every_connection_do_not_wait_for_each_other) {
     if (has_one_writer()) GTEST_SKIP() << "the engine has one writer at a time";
     database_settings narrow;
-    narrow.connections_max = 2;
+    narrow.max_connections = 2;
     database both = current().open(narrow);
     session one{both, calm("one")};
     transaction first = both.begin(), second = both.begin();

@@ -17,7 +17,7 @@ namespace {
 class barrier_suite : public suite {
 protected:
     barrier by(session& whose, std::int64_t participants) const {
-        return {whose, name_, participants, {.poll_min = 1ms, .poll_max = 20ms}};
+        return {whose, name_, participants, {.min_poll = 1ms, .max_poll = 20ms}};
     }
 
     session one_{first_, calm("one")};
@@ -142,7 +142,7 @@ TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_c
             for (std::size_t number = 0; number < leaving; ++number) {
                 threads.emplace_back([&, number] {
                     // Does nothing by itself between its arrival and its end.
-                    barrier its{one_, name_, leaving + 1, {.poll_min = 30min, .poll_max = 30min}};
+                    barrier its{one_, name_, leaving + 1, {.min_poll = 30min, .max_poll = 30min}};
                     got[number] = its.arrive_and_wait_for(60s, cancel[number].get_token());
                     if (!got[number]) cancel.back().request_stop();
                 });
@@ -182,7 +182,7 @@ TEST_F(barrier_suite, a_participant_that_died_while_it_waited_does_not_count) {
     session dying{first_, calm("dying")};
     std::stop_source cancel;
     thread participant{[&] {
-        barrier its{dying, name_, 2, {.poll_min = 30min, .poll_max = 30min}};
+        barrier its{dying, name_, 2, {.min_poll = 30min, .max_poll = 30min}};
         std::optional<fencing_token> passed;
         // It may find out that its place has gone, before it is cancelled.
         const auto failure = thrown_by([&] { passed = its.arrive_and_wait(cancel.get_token()); });
@@ -203,7 +203,7 @@ TEST_F(barrier_suite, a_participant_that_died_while_it_waited_does_not_count) {
 TEST_F(barrier_suite, a_participant_whose_session_is_ended_is_told_at_once_and_does_not_count) {
     session ending{first_, calm("ending")};
     thread participant{[&] {
-        barrier its{ending, name_, 2, {.poll_min = 30min, .poll_max = 30min}};
+        barrier its{ending, name_, 2, {.min_poll = 30min, .max_poll = 30min}};
         const auto failure = thrown_by([&] { (void)its.arrive_and_wait(); });
         ASSERT_TRUE(failure) << "two have passed, of whom one had ended";
         EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
@@ -254,7 +254,7 @@ TEST_F(barrier_suite, one_alone_passes_at_once_and_numbers_that_make_no_sense_ar
     ASSERT_TRUE(first && second);
     EXPECT_GT(second->number, first->number);
     for (const std::int64_t count :
-         {std::int64_t{0}, std::int64_t{-1}, barrier::participants_max + 1}) {
+         {std::int64_t{0}, std::int64_t{-1}, barrier::max_participants + 1}) {
         const auto failure = thrown_by([&] { by(one_, count); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::invalid_argument);

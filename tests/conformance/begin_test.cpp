@@ -81,7 +81,7 @@ TEST_F(begin_suite, the_row_comes_with_the_first_grant_and_goes_with_the_last_re
     EXPECT_EQ(seen->metadata, "words");
     EXPECT_EQ(seen->node_info, info->node_info);
     EXPECT_TRUE(held->verify());
-    EXPECT_EQ(one.end_with(*held), release_outcome::released);
+    EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
     EXPECT_FALSE(found(one.id()));
     EXPECT_FALSE(describe(second_, name)->is_held);
     EXPECT_FALSE(one.is_live());
@@ -123,7 +123,7 @@ TEST_F(begin_suite, a_call_that_waits_begins_it) {
     thread waiting{[&] {
         auto held = mutex{one, name}.acquire_for(30s);
         ASSERT_TRUE(held);
-        EXPECT_EQ(one.end_with(*held), release_outcome::released);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
     }};
     EXPECT_TRUE(eventually([&] { return describe(second_, name)->waiters == 1; }));
     EXPECT_TRUE(found(one.id()));
@@ -203,7 +203,7 @@ TEST_F(begin_suite, an_end_with_a_release_does_the_same_where_it_is_not_all) {
         session one{first_, late()};
         auto held = mutex{one, name}.try_acquire();
         auto also = mutex{one, second}.try_acquire();
-        EXPECT_EQ(one.end_with(*held), release_outcome::released);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
         EXPECT_EQ(also->why_lost(), loss_reason::session_ended);
         EXPECT_FALSE(found(one.id()));
         EXPECT_TRUE(mutex(other, second).try_acquire());
@@ -215,7 +215,7 @@ TEST_F(begin_suite, an_end_with_a_release_does_the_same_where_it_is_not_all) {
         std::optional<acquisition> next;
         thread waiting{[&] { next = mutex{other, name}.acquire_for(30s); }};
         EXPECT_TRUE(eventually([&] { return describe(second_, name)->waiters == 1; }));
-        EXPECT_EQ(one.end_with(*held), release_outcome::released);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
         waiting.join();
         ASSERT_TRUE(next && *next);
         EXPECT_FALSE(found(one.id()));
@@ -225,7 +225,7 @@ TEST_F(begin_suite, an_end_with_a_release_does_the_same_where_it_is_not_all) {
         session one{first_, late()};
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(force_release(second_, name));
-        EXPECT_EQ(one.end_with(*held), release_outcome::not_held);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::not_held);
         EXPECT_FALSE(one.is_live());
         const auto left = found(one.id());
         EXPECT_TRUE(!left || !left->is_live);
@@ -235,7 +235,7 @@ TEST_F(begin_suite, an_end_with_a_release_does_the_same_where_it_is_not_all) {
         session one{first_, late()};
         mutex deep{one, name, {.recursive = true}};
         auto first = deep.try_acquire(), again = deep.try_acquire();
-        EXPECT_EQ(one.end_with(*again), release_outcome::still_held);
+        EXPECT_EQ(one.end_with(std::move(*again)), release_outcome::still_held);
         EXPECT_EQ(first->why_lost(), loss_reason::session_ended);
         EXPECT_TRUE(mutex(other, name).try_acquire());
     }
@@ -243,7 +243,7 @@ TEST_F(begin_suite, an_end_with_a_release_does_the_same_where_it_is_not_all) {
         SCOPED_TRACE("of another session");
         session one{first_, late()};
         auto held = mutex{other, name}.try_acquire();
-        EXPECT_EQ(one.end_with(*held), release_outcome::released);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
         EXPECT_TRUE(other.is_live());
     }
 }
@@ -363,7 +363,7 @@ TEST_F(begin_suite, an_end_with_a_release_waits_for_a_proof) {
     held->verify_in(tx);
     std::atomic<bool> has_ended = false;
     thread ending{[&] {
-        EXPECT_EQ(one.end_with(*held), release_outcome::released);
+        EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
         has_ended = true;
     }};
     session other{open(), calm("other")};

@@ -181,8 +181,8 @@ TEST_F(combined_suite, a_proof_keeps_no_other_release_waiting) {
 
 database narrow() {
     database_settings settings;
-    settings.connections_max = 2;
-    settings.acquire_timeout = 60s;
+    settings.max_connections = 2;
+    settings.pool_timeout = 60s;
     return current().open(settings);
 }
 

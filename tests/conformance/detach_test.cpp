@@ -278,7 +278,7 @@ TEST_F(whole_session_suite, all_that_lives_with_it_is_held_in_the_other_process)
     EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(2)));
     for (lease& each : mine->leases) {
         if (each.key() != counted) continue;
-        semaphore{mine->session, counted, 5}.keep(each, 1);
+        semaphore{mine->session, counted, 5}.shrink_to(each, 1);
     }
     EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(4)));
     mine.reset();

@@ -155,7 +155,7 @@ TEST_F(election_suite, a_deposed_leader_writes_nothing_under_its_term) {
 TEST_F(election_suite, a_follower_sees_each_change_and_only_changes) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("office");
-    leader_watch watch{second_, name, {.poll_min = 2ms, .poll_max = 20ms}};
+    leader_watch watch{second_, name, {.min_poll = 2ms, .max_poll = 20ms}};
     EXPECT_TRUE(watch.next());
     EXPECT_FALSE(watch.leader());
     EXPECT_FALSE(watch.next_for(40ms));
@@ -194,7 +194,7 @@ TEST_F(election_suite, a_follower_outlives_an_outage) {
     const auto way = std::make_shared<gate>();
     session one{first_, calm("one")};
     const key name = fresh("office");
-    leader_watch watch{current().open_through(way), name, {.poll_min = 2ms, .poll_max = 20ms}};
+    leader_watch watch{current().open_through(way), name, {.min_poll = 2ms, .max_poll = 20ms}};
     EXPECT_TRUE(watch.next());
     way->close();
     EXPECT_TRUE(thrown_by([&] { watch.next_for(40ms); }));
@@ -219,7 +219,7 @@ TEST_F(election_suite, eight_candidates_never_lead_at_once_and_terms_only_grow) 
             threads.emplace_back([&] {
                 database own = current().open({});
                 session mine{own, calm("candidate")};
-                leader_election election{mine, name, {.poll_min = 1ms, .poll_max = 20ms}};
+                leader_election election{mine, name, {.min_poll = 1ms, .max_poll = 20ms}};
                 for (int term = 0; term < terms_each; ++term) {
                     auto leading = election.campaign();
                     EXPECT_EQ(++leaders, 1);
@@ -294,9 +294,9 @@ TEST_F(election_suite, bad_settings_are_refused) {
         const auto failure = thrown_by(make);
         return failure ? failure->code() : errc{};
     };
-    const election_settings never{.poll_min = 0ms};
+    const election_settings never{.min_poll = 0ms};
     EXPECT_EQ(code_of([&] { leader_election(one, "k", never); }), errc::invalid_argument);
-    const leader_watch_settings backwards{.poll_min = 20ms, .poll_max = 10ms};
+    const leader_watch_settings backwards{.min_poll = 20ms, .max_poll = 10ms};
     EXPECT_EQ(code_of([&] { leader_watch(first_, "k", backwards); }), errc::invalid_argument);
 }
 

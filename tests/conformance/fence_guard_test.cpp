@@ -21,7 +21,7 @@ TEST_F(fence_suite, a_lower_token_is_refused_and_equal_or_higher_ones_pass) {
     const auto admitted = [&](std::int64_t number) {
         transaction tx = first_.begin();
         try {
-            guard.admit(tx, shelf, {number});
+            guard.admit_in(tx, shelf, {number});
         } catch (const error& refused) {
             EXPECT_EQ(refused.code(), errc::lease_lost);
             return false;
@@ -50,13 +50,13 @@ TEST_F(fence_suite, a_deposed_holder_cannot_write_after_its_successor) {
     const auto before = current().read_counter();
     {
         transaction tx = stock.begin();
-        guard.admit(tx, name, taken->token());
+        guard.admit_in(tx, name, taken->token());
         current().increment_counter(transaction_ref{tx}.inside());
         tx.commit();
     }
     transaction late = stock.begin();
     current().increment_counter(transaction_ref{late}.inside());
-    EXPECT_TRUE(thrown_by([&] { guard.admit(late, name, held->token()); }));
+    EXPECT_TRUE(thrown_by([&] { guard.admit_in(late, name, held->token()); }));
     late.rollback();
     EXPECT_EQ(current().read_counter(), before + 1);
 }
@@ -66,12 +66,12 @@ TEST_F(fence_suite, what_was_admitted_and_rolled_back_was_not_seen) {
     const key shelf = fresh("shelf");
     {
         transaction tx = first_.begin();
-        guard.admit(tx, shelf, {7});
+        guard.admit_in(tx, shelf, {7});
         tx.rollback();
     }
     EXPECT_FALSE(guard.highest(shelf));
     transaction tx = first_.begin();
-    guard.admit(tx, shelf, {3});
+    guard.admit_in(tx, shelf, {3});
     tx.commit();
     EXPECT_EQ(guard.highest(shelf), fencing_token{3});
 }
@@ -80,11 +80,11 @@ TEST_F(fence_suite, writers_of_one_resource_wait_for_each_other) {
     const fence_guard guard{first_};
     const key shelf = fresh("shelf");
     transaction tx = first_.begin();
-    guard.admit(tx, shelf, {7});
+    guard.admit_in(tx, shelf, {7});
     std::atomic<bool> is_answered = false;
     thread late{[&] {
         transaction another = second_.begin();
-        const auto refused = thrown_by([&] { fence_guard{second_}.admit(another, shelf, {6}); });
+        const auto refused = thrown_by([&] { fence_guard{second_}.admit_in(another, shelf, {6}); });
         is_answered = true;
         ASSERT_TRUE(refused);
         EXPECT_EQ(refused->code(), errc::lease_lost);
@@ -97,13 +97,13 @@ TEST_F(fence_suite, outside_a_transaction_and_without_a_token_nothing_is_admitte
     const fence_guard guard{first_};
     {
         transaction tx = first_.begin();
-        const auto no_token = thrown_by([&] { guard.admit(tx, "k", {}); });
+        const auto no_token = thrown_by([&] { guard.admit_in(tx, "k", {}); });
         ASSERT_TRUE(no_token);
         EXPECT_EQ(no_token->code(), errc::invalid_argument);
     }
     transaction ended = first_.begin();
     ended.commit();
-    const auto refused = thrown_by([&] { guard.admit(ended, "k", {1}); });
+    const auto refused = thrown_by([&] { guard.admit_in(ended, "k", {1}); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->code(), errc::wrong_transaction);
 }

@@ -176,13 +176,13 @@ struct planted_fault {
 class history_fault_suite : public ::testing::TestWithParam<planted_fault> {
 protected:
     // Mostly found within a hundred; some seeds take several.
-    static constexpr int histories_max = 2000;
+    static constexpr int max_histories = 2000;
 };
 
 TEST_P(history_fault_suite, is_found_by_comparing_with_the_model) {
     history_tally tally;
     const std::string found =
-        find_difference(make_model(GetParam().plant), make_model(), seed(), histories_max, tally);
+        find_difference(make_model(GetParam().plant), make_model(), seed(), max_histories, tally);
     EXPECT_NE(found, "") << "after " << tally.steps << " steps";
     std::cout << found;
 }
@@ -190,7 +190,7 @@ TEST_P(history_fault_suite, is_found_by_comparing_with_the_model) {
 TEST_P(history_fault_suite, is_found_by_the_promises_where_both_sides_have_it) {
     history_tally tally;
     const std::string found = find_difference(
-        make_model(GetParam().plant), make_model(GetParam().plant), seed(), histories_max, tally
+        make_model(GetParam().plant), make_model(GetParam().plant), seed(), max_histories, tally
     );
     EXPECT_NE(found.find("a promise was broken"), std::string::npos) << found;
     std::cout << found;

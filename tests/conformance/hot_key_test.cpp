@@ -50,7 +50,7 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     const key name = fresh("k");
     // The bell of a file rings for every commit: also for the release before, for the grant and
     // for the waiter's own entry in the queue, if these are heard late.
-    const int looks_max = current().has_concurrent_writers ? 1 : 4;
+    const int max_looks = current().has_concurrent_writers ? 1 : 4;
     std::vector<std::chrono::microseconds> latencies;
     for (int round = 0; round < 20; ++round) {
         auto held = mutex{one, name}.try_acquire();
@@ -70,7 +70,7 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
         held->release();
         waiting.join();
         ASSERT_TRUE(got && *got) << round;
-        EXPECT_LE(counted->passed() - before, looks_max + first_look) << round;
+        EXPECT_LE(counted->passed() - before, max_looks + first_look) << round;
         latencies.push_back(std::chrono::duration_cast<std::chrono::microseconds>(had - released));
         (*got)->release();
     }
@@ -254,7 +254,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
     session one{db, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     mutex_settings deaf;
-    deaf.poll_min = deaf.poll_max = 1h;
+    deaf.min_poll = deaf.max_poll = 1h;
     const auto calls_to_queue = [&] {
         std::stop_source cancel;
         const auto before = counted->passed();
@@ -267,8 +267,8 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
     };
     std::vector<int> queueings, releases;
     // The least of some: on a busy machine a call of the handle's other threads is counted, too.
-    constexpr int rounds_max = 6;
-    for (int round = 0; round < 2 || (releases.back() > 1 && round < rounds_max); ++round) {
+    constexpr int max_rounds = 6;
+    for (int round = 0; round < 2 || (releases.back() > 1 && round < max_rounds); ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held);
         EXPECT_EQ(contended.has(name), round > 0);

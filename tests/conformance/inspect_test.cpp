@@ -70,7 +70,7 @@ TEST_F(inspect_suite, pages_put_together_are_the_list_and_are_counted) {
     latch door{two_, stem + "/f", 2};
     auto place = door.try_join();
     ASSERT_TRUE(place);
-    door.arrive(*place);
+    door.arrive(std::move(*place));
     for (const acquisition& each : held) ASSERT_TRUE(each);
 
     const auto all = list_locks(second_, stem + "/");
@@ -271,7 +271,7 @@ TEST_F(inspect_suite, free_keys_have_their_last_holder_and_those_that_are_held_a
     latch counted{one_, stem + "/latch", 2};
     auto place = counted.try_join();
     ASSERT_TRUE(held && permit && place);
-    counted.arrive(*place);
+    counted.arrive(std::move(*place));
     session dying{second_, calm("dying")};
     auto lost = mutex{dying, stem + "/lost"}.try_acquire();
     ASSERT_TRUE(lost);
@@ -404,7 +404,7 @@ TEST_F(inspect_suite, a_latch_where_somebody_has_arrived_and_nobody_is_present_i
     auto first = mine.try_join();
     ASSERT_TRUE(first);
     EXPECT_EQ(listed(name_).at(0).arrived, 0);
-    mine.arrive(*first);
+    mine.arrive(std::move(*first));
     const auto expect_arrived = [&](std::int64_t arrived) {
         const auto seen = describe(second_, name_);
         ASSERT_TRUE(seen);
@@ -424,7 +424,7 @@ TEST_F(inspect_suite, a_latch_where_somebody_has_arrived_and_nobody_is_present_i
     ASSERT_TRUE(second);
     EXPECT_EQ(describe(second_, name_)->arrived, 1);
     EXPECT_TRUE(describe(second_, name_)->is_held);
-    other.arrive(*second);
+    other.arrive(std::move(*second));
     expect_arrived(2);
 }
 
@@ -433,7 +433,7 @@ TEST_F(inspect_suite, force_says_which_arrivals_it_has_forgotten) {
     for (int arrived = 1; arrived <= 2; ++arrived) {
         auto place = mine.try_join();
         ASSERT_TRUE(place);
-        mine.arrive(*place);
+        mine.arrive(std::move(*place));
         ASSERT_EQ(mine.tally().arrived, arrived);
     }
     const auto freed = force_release(second_, name_);
@@ -448,7 +448,7 @@ TEST_F(inspect_suite, force_says_which_arrivals_it_has_forgotten) {
 
     auto place = mine.try_join();
     ASSERT_TRUE(place);
-    mine.arrive(*place);
+    mine.arrive(std::move(*place));
     auto late = mine.try_join();
     ASSERT_TRUE(late);
     const auto both = force_release(second_, name_);

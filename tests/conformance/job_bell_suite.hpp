@@ -45,7 +45,7 @@ protected:
         }
         static worker_settings on(const std::string& queue, int threads, worker_settings made) {
             made.queues = {queue};
-            made.threads = threads;
+            made.concurrency = threads;
             return made;
         }
     };
@@ -84,7 +84,7 @@ protected:
         ASSERT_TRUE(eventually([&] { return bells().size() == 1; }));
         // Its first look is behind what it has announced: a job that it finds shows that it ended.
         const job_id first = enqueue();
-        job_queue{first_, queue_}.ring();
+        job_queue{first_, queue_}.notify();
         ASSERT_TRUE(eventually([&] { return !find(first); }));
     }
 };

@@ -123,7 +123,7 @@ TEST_F(job_bell_suite, a_limit_that_is_raised_starts_the_next_of_each_key) {
     wait_until_idle();
     EXPECT_EQ(idle.done, 1);
     queue_limits limits;
-    limits.running_per_key_max = 2;
+    limits.max_running_per_key = 2;
     queue.set_limits(limits);
     EXPECT_TRUE(eventually([&] { return idle.done == 7; })) << "one after the other beside that";
 }
@@ -154,7 +154,7 @@ TEST_F(job_bell_suite, all_that_need_one_job_are_started_when_it_has_ended) {
 TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
     first_.inner()->part<job_notifier>().suppress();
     session mine{second_, calm("worker")};
-    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 50ms}};
+    leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 50ms}};
     std::atomic<int> done = 0;
     does.handle_all([&](leasehold::job&) { ++done; });
     std::stop_source stop;

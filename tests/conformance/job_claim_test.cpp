@@ -117,7 +117,7 @@ TEST_F(job_claim_suite, a_claim_says_all_of_its_job) {
     what.payload = "{\"a\": [1, null, \"\\n\"]}\n'; -- \xE2\x82\xAC";
     what.ordering_key = "key {1,2} \"NULL\"";
     what.retry = {7, 1'500ms, 90s};
-    what.time_limit = 250ms;
+    what.attempt_timeout = 250ms;
     const job_id id = enqueue(what);
     const claimed_job got = one_.claim_one();
     EXPECT_EQ(got.id, id);
@@ -127,10 +127,10 @@ TEST_F(job_claim_suite, a_claim_says_all_of_its_job) {
     EXPECT_EQ(got.attempts, 1);
     EXPECT_EQ(got.rescues, 0);
     EXPECT_EQ(got.ordering_key, what.ordering_key);
-    EXPECT_EQ(got.retry.attempts_max, 7);
+    EXPECT_EQ(got.retry.max_attempts, 7);
     EXPECT_EQ(got.retry.delay, 1'500ms);
-    EXPECT_EQ(got.retry.delay_max, 90s);
-    EXPECT_EQ(got.time_limit, 250ms);
+    EXPECT_EQ(got.retry.max_delay, 90s);
+    EXPECT_EQ(got.attempt_timeout, 250ms);
 }
 
 TEST_F(job_claim_suite, what_was_left_at_its_default_is_claimed_so) {
@@ -140,10 +140,10 @@ TEST_F(job_claim_suite, what_was_left_at_its_default_is_claimed_so) {
     EXPECT_EQ(got.kind, "");
     EXPECT_EQ(got.payload, "");
     EXPECT_EQ(got.ordering_key, "");
-    EXPECT_EQ(got.retry.attempts_max, plain.retry.attempts_max);
+    EXPECT_EQ(got.retry.max_attempts, plain.retry.max_attempts);
     EXPECT_EQ(got.retry.delay, plain.retry.delay);
-    EXPECT_EQ(got.retry.delay_max, plain.retry.delay_max);
-    EXPECT_FALSE(got.time_limit);
+    EXPECT_EQ(got.retry.max_delay, plain.retry.max_delay);
+    EXPECT_FALSE(got.attempt_timeout);
 }
 
 TEST_F(job_claim_suite, a_large_payload_comes_whole) {
@@ -204,7 +204,7 @@ TEST_F(job_claim_suite, a_session_learns_of_its_end_by_any_claim) {
     expire(one_.mine);
     EXPECT_TRUE(one_.try_claim(1).session_has_ended);
     queue_limits limits;
-    limits.running_max = 3;
+    limits.max_running = 3;
     set_limits(limits);
     expire(two_.mine);
     EXPECT_TRUE(two_.try_claim(1).session_has_ended);
@@ -260,7 +260,7 @@ TEST_F(job_claim_suite, who_lost_the_answer_finds_what_he_claimed) {
     new_job what;
     what.kind = "kind";
     what.payload = "payload";
-    what.retry.attempts_max = 4;
+    what.retry.max_attempts = 4;
     enqueue_many(5, what);
     const auto mine = one_.claim(2), theirs = two_.claim(2);
     const auto found_by = [&](const worker& who, const std::string& queue) {
@@ -274,7 +274,7 @@ TEST_F(job_claim_suite, who_lost_the_answer_finds_what_he_claimed) {
     EXPECT_EQ(found[1].kind, "kind");
     EXPECT_EQ(found[1].payload, "payload");
     EXPECT_EQ(found[1].attempts, 1);
-    EXPECT_EQ(found[1].retry.attempts_max, 4);
+    EXPECT_EQ(found[1].retry.max_attempts, 4);
     EXPECT_EQ(ids_of(found_by(two_, queue_)), ids_of(theirs));
     EXPECT_TRUE(found_by(one_, fresh("elsewhere")).empty());
     EXPECT_TRUE(one_.complete(mine[0]));

@@ -33,7 +33,7 @@ TEST_F(job_end_suite, an_ended_job_is_kept_as_it_was) {
     what.priority = -7;
     what.unique_key = "unique";
     what.ordering_key = "ordering";
-    what.retry.attempts_max = 9;
+    what.retry.max_attempts = 9;
     const job_id id = enqueue(what);
     const claimed_job got = one_.claim_one();
     EXPECT_TRUE(one_.complete(got));
@@ -45,7 +45,7 @@ TEST_F(job_end_suite, an_ended_job_is_kept_as_it_was) {
     EXPECT_EQ(seen.priority, -7);
     EXPECT_EQ(seen.unique_key, "unique");
     EXPECT_EQ(seen.ordering_key, "ordering");
-    EXPECT_EQ(seen.attempts_max, 9);
+    EXPECT_EQ(seen.max_attempts, 9);
     EXPECT_EQ(seen.token, got.token);
     EXPECT_EQ(seen.node_info, "worker@here");
     EXPECT_EQ(seen.result, "");
@@ -73,7 +73,7 @@ TEST_F(job_end_suite, a_failed_attempt_is_tried_again_later) {
 
 TEST_F(job_end_suite, the_last_attempt_that_fails_discards) {
     new_job what;
-    what.retry.attempts_max = 2;
+    what.retry.max_attempts = 2;
     const job_id id = enqueue(what);
     EXPECT_TRUE(one_.fail(one_.claim_one()));
     make_due(id);
@@ -87,7 +87,7 @@ TEST_F(job_end_suite, the_last_attempt_that_fails_discards) {
 
 TEST_F(job_end_suite, a_snooze_and_a_release_count_no_attempt) {
     new_job what;
-    what.retry.attempts_max = 1;
+    what.retry.max_attempts = 1;
     const job_id id = enqueue(what);
     EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::release, 1h, "ignored")));
     EXPECT_EQ(state(id), job_state::available);
@@ -131,7 +131,7 @@ TEST_F(job_end_suite, nothing_is_kept_for_no_time) {
 }
 
 TEST_F(job_end_suite, words_may_be_as_long_as_they_may) {
-    const std::string words(job_store::words_bytes_max, 'w');
+    const std::string words(job_store::max_words_bytes, 'w');
     const auto ids = enqueue_many(2);
     const auto got = one_.claim(2);
     EXPECT_TRUE(one_.finish(end_of(got[0], job_step::complete, 0s, words)));
@@ -225,7 +225,7 @@ TEST_F(job_end_suite, each_of_many_ends_is_answered_in_its_place) {
 }
 
 TEST_F(job_end_suite, a_thousand_end_at_once) {
-    const int all = job_store::jobs_per_statement_max;
+    const int all = job_store::max_jobs_per_statement;
     enqueue_many(all);
     std::vector<job_end> ends;
     for (const claimed_job& each : one_.claim(all)) {
@@ -272,7 +272,7 @@ TEST_F(job_end_suite, of_two_ends_at_once_one_counts) {
 TEST_F(job_end_suite, an_end_says_what_has_become_of_its_job) {
     using enum job_state;
     new_job once;
-    once.retry.attempts_max = 1;
+    once.retry.max_attempts = 1;
     enqueue_many(5);
     enqueue_many(2, keyed("k"));
     enqueue(once);

@@ -24,7 +24,7 @@ protected:
 };
 
 TEST_F(job_enqueue_suite, later_ones_of_a_list_have_greater_ids) {
-    std::vector<new_job> what(job_store::jobs_per_statement_max);
+    std::vector<new_job> what(job_store::max_jobs_per_statement);
     for (std::size_t each = 0; each < what.size(); ++each) {
         what[each].payload = std::to_string(each);
         // Some of each sort, so that whatever is answered first has to be put in order.
@@ -53,14 +53,14 @@ TEST_F(job_enqueue_suite, what_was_enqueued_is_described) {
     what.priority = -32'768;
     what.unique_key = "unique";
     what.ordering_key = "ordering";
-    what.retry.attempts_max = 10'000;
+    what.retry.max_attempts = 10'000;
     const job_info seen = info(enqueue(what));
     EXPECT_EQ(seen.queue, queue_);
     EXPECT_EQ(seen.kind, "kind");
     EXPECT_EQ(seen.state, job_state::available);
     EXPECT_EQ(seen.priority, -32'768);
     EXPECT_EQ(seen.attempts, 0);
-    EXPECT_EQ(seen.attempts_max, 10'000);
+    EXPECT_EQ(seen.max_attempts, 10'000);
     EXPECT_EQ(seen.rescues, 0);
     EXPECT_EQ(seen.token.number, 0);
     EXPECT_EQ(seen.payload, "payload");
@@ -71,7 +71,7 @@ TEST_F(job_enqueue_suite, what_was_enqueued_is_described) {
     EXPECT_LT(seen.enqueued_ago, 1min);
     EXPECT_EQ(seen.due_in, 0s);
     EXPECT_FALSE(seen.ended_ago);
-    EXPECT_EQ(info(enqueue()).attempts_max, retry_policy{}.attempts_max);
+    EXPECT_EQ(info(enqueue()).max_attempts, retry_policy{}.max_attempts);
 }
 
 TEST_F(job_enqueue_suite, what_is_not_due_yet_is_scheduled) {
@@ -196,7 +196,7 @@ TEST_F(job_enqueue_suite, one_that_has_failed_is_replaced_and_begins_afresh) {
     new_job other = unique("u", on_conflict::replace);
     other.payload = "payload";
     other.retry = {7, 11ms, 13ms};
-    other.time_limit = 17ms;
+    other.attempt_timeout = 17ms;
     other.unique = unique_until::started;
     const enqueued_job made = try_enqueue(other);
     EXPECT_EQ(made.id, first);
@@ -205,15 +205,15 @@ TEST_F(job_enqueue_suite, one_that_has_failed_is_replaced_and_begins_afresh) {
     const job_info seen = info(first);
     EXPECT_EQ(seen.state, job_state::available);
     EXPECT_EQ(seen.attempts, 0);
-    EXPECT_EQ(seen.attempts_max, 7);
+    EXPECT_EQ(seen.max_attempts, 7);
     EXPECT_EQ(seen.rescues, 0);
     EXPECT_EQ(seen.error, "");
     EXPECT_EQ(seen.payload, "payload");
     const claimed_job got = one_.claim_one();
     EXPECT_EQ(got.attempts, 1);
     EXPECT_EQ(got.retry.delay, 11ms);
-    EXPECT_EQ(got.retry.delay_max, 13ms);
-    EXPECT_EQ(got.time_limit, std::optional{17ms});
+    EXPECT_EQ(got.retry.max_delay, 13ms);
+    EXPECT_EQ(got.attempt_timeout, std::optional{17ms});
     EXPECT_TRUE(try_enqueue(unique("u")).is_new) << "its key is free since it has started";
 }
 

@@ -51,12 +51,12 @@ protected:
         limits.keep_completed = keep_completed_;
         limits.keep_discarded = keep_discarded_;
         limits.keep_cancelled = keep_cancelled_;
-        if (GetParam().is_in_turn) limits.running_max = 1;
+        if (GetParam().is_in_turn) limits.max_running = 1;
         if (limits != queue_limits{}) queue.set_limits(limits);
         std::vector<new_job> all(count_);
         for (std::size_t at = 0; at < all.size(); ++at) {
             all[at].payload = std::to_string(at);
-            all[at].retry = {attempts_max_, retry_delay_, 1h};
+            all[at].retry = {max_attempts_, retry_delay_, 1h};
             if (GetParam().is_in_turn) all[at].ordering_key = "one";
         }
         queue.enqueue_many(all);
@@ -67,10 +67,10 @@ protected:
         plan_->fail_when(fails);
         worker_settings by;
         by.queues = {queue_};
-        by.threads = 1;
+        by.concurrency = 1;
         by.prefetch = prefetch_;
         by.poll_every = 10ms;
-        by.drains = true;
+        by.stop_when_idle = true;
         leasehold::worker does{mine, by};
         does.handle_all([&](leasehold::job& each) {
             if (ends_by_) return ends_by_(each);
@@ -143,7 +143,7 @@ protected:
     std::chrono::milliseconds retry_delay_{0};
     std::chrono::seconds keep_completed_{0}, keep_discarded_{std::chrono::hours{1}};
     std::chrono::seconds keep_cancelled_ = queue_limits{}.keep_cancelled;
-    int attempts_max_ = 100;
+    int max_attempts_ = 100;
     std::size_t count_ = 2;
     int prefetch_ = 0;
     worker_report counted_;
@@ -152,10 +152,10 @@ protected:
 };
 
 TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
-    constexpr int calls_max = 200;
+    constexpr int max_calls = 200;
     int number = 0;
     bool has_failed = true;
-    while (has_failed && ++number < calls_max && !HasFailure()) {
+    while (has_failed && ++number < max_calls && !HasFailure()) {
         SCOPED_TRACE("call " + std::to_string(number));
         has_failed = fail_when([&](std::string_view, int call) {
             return call == number ? std::optional{GetParam().how} : std::nullopt;
@@ -165,7 +165,7 @@ TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
         EXPECT_TRUE(left.empty()) << left.size() << " left, " << name_of(left.front().state);
     }
     EXPECT_GT(number, 10) << "so few calls make no worker";
-    EXPECT_LT(number, calls_max);
+    EXPECT_LT(number, max_calls);
 }
 
 class job_end_fault_suite : public job_fault_suite {
@@ -188,10 +188,10 @@ protected:
     }
     // Each call fails in turn.
     void fail_at_each_call(const std::function<void()>& expect_counts) {
-        constexpr int calls_max = 200;
+        constexpr int max_calls = 200;
         int number = 0;
         bool has_failed = true;
-        while (has_failed && ++number < calls_max && !HasFailure()) {
+        while (has_failed && ++number < max_calls && !HasFailure()) {
             SCOPED_TRACE("call " + std::to_string(number));
             counted_ = {};
             told_->forget();
@@ -205,7 +205,7 @@ protected:
             }
         }
         EXPECT_GT(number, 8) << "so few calls make no worker";
-        EXPECT_LT(number, calls_max);
+        EXPECT_LT(number, max_calls);
     }
     void expect_each_once() const {
         EXPECT_EQ(counted_.completed, 1);
@@ -244,7 +244,7 @@ TEST_P(job_end_fault_suite, each_way_to_end_is_counted_once_whichever_call_fails
 
 TEST_P(job_end_fault_suite, a_last_attempt_that_leaves_no_row_is_told_as_discarded) {
     ends_by_ = [](leasehold::job&) { throw std::runtime_error("never"); };
-    attempts_max_ = 1;
+    max_attempts_ = 1;
     keep_discarded_ = 0s;
     fail_at_each_call([&] {
         EXPECT_EQ(counted_.failed, 2);

@@ -40,13 +40,13 @@ TEST_F(job_function_suite, what_is_left_out_is_as_usual) {
     EXPECT_EQ(other.state, one.state);
     EXPECT_EQ(other.kind + other.payload + other.unique_key + other.ordering_key, "");
     EXPECT_EQ(other.priority, one.priority);
-    EXPECT_EQ(other.attempts_max, one.attempts_max);
+    EXPECT_EQ(other.max_attempts, one.max_attempts);
     EXPECT_LT(other.enqueued_ago, 1min);
     const auto got = one_.claim(10);
     ASSERT_EQ(ids_of(got), (std::vector{plain, called}));
     EXPECT_EQ(got[1].retry.delay, got[0].retry.delay);
-    EXPECT_EQ(got[1].retry.delay_max, got[0].retry.delay_max);
-    EXPECT_EQ(got[1].time_limit, got[0].time_limit);
+    EXPECT_EQ(got[1].retry.max_delay, got[0].retry.max_delay);
+    EXPECT_EQ(got[1].attempt_timeout, got[0].attempt_timeout);
 }
 
 TEST_F(job_function_suite, what_is_given_is_described) {
@@ -60,7 +60,7 @@ TEST_F(job_function_suite, what_is_given_is_described) {
     EXPECT_EQ(seen.unique_key, "unique");
     EXPECT_EQ(seen.ordering_key, "ordering");
     EXPECT_EQ(seen.priority, -32'768);
-    EXPECT_EQ(seen.attempts_max, 10'000);
+    EXPECT_EQ(seen.max_attempts, 10'000);
     EXPECT_EQ(seen.state, job_state::available);
     EXPECT_EQ(state(call(", priority => NULL, unique_key => '', run_at => NULL")), seen.state);
 }
@@ -87,7 +87,7 @@ TEST_F(job_function_suite, what_is_not_due_yet_is_scheduled) {
 }
 
 TEST_F(job_function_suite, who_has_others_of_his_ordering_key_before_him_is_blocked) {
-    set_limits({.running_per_key_max = 2});
+    set_limits({.max_running_per_key = 2});
     const std::string keyed_so = ", ordering_key => 'o'";
     const job_id early = call(keyed_so + ", run_at => now() + interval '1 hour'");
     const job_id first = call(keyed_so), second = call(keyed_so), third = call(keyed_so);
@@ -198,7 +198,7 @@ TEST_F(job_function_suite, what_the_library_refuses_is_refused_in_its_words) {
     }
     for (const int number : {0, -1, 10'001}) {
         expect_alike(
-            ", attempts_max => " + std::to_string(number), {.retry = {.attempts_max = number}}
+            ", attempts_max => " + std::to_string(number), {.retry = {.max_attempts = number}}
         );
     }
     const new_job before{.run_at = schedule::instant{} - 1us};

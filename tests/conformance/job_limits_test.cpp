@@ -6,14 +6,14 @@ namespace {
 
 class job_limits_suite : public job_suite {
 protected:
-    void allow_running(std::optional<int> running_max) const {
+    void allow_running(std::optional<int> max_running) const {
         queue_limits limits;
-        limits.running_max = running_max;
+        limits.max_running = max_running;
         set_limits(limits);
     }
-    void allow_starts(int starts_max, std::chrono::milliseconds starts_per) const {
+    void allow_starts(int max_starts, std::chrono::milliseconds starts_per) const {
         queue_limits limits;
-        limits.starts_max = starts_max;
+        limits.max_starts = max_starts;
         limits.starts_per = starts_per;
         set_limits(limits);
     }
@@ -84,10 +84,10 @@ TEST_F(job_limits_suite, who_ends_a_job_makes_room_for_his_next) {
 }
 
 TEST_F(job_limits_suite, whoever_claims_at_once_no_more_run_than_may) {
-    constexpr int workers = 6, running_max = 3, jobs = 90;
-    allow_running(running_max);
+    constexpr int workers = 6, max_running = 3, jobs = 90;
+    allow_running(max_running);
     enqueue_many(jobs);
-    std::atomic<int> running = 0, ended = 0, seen_max = 0;
+    std::atomic<int> running = 0, ended = 0, max_seen = 0;
     {
         std::vector<thread> threads;
         for (int each = 0; each < workers; ++each) {
@@ -96,8 +96,8 @@ TEST_F(job_limits_suite, whoever_claims_at_once_no_more_run_than_may) {
                 const auto step = [&] {
                     const auto got = mine.claim(1 + each % 3);
                     running += static_cast<int>(got.size());
-                    int seen = seen_max;
-                    while (seen < running && !seen_max.compare_exchange_weak(seen, running)) {
+                    int seen = max_seen;
+                    while (seen < running && !max_seen.compare_exchange_weak(seen, running)) {
                     }
                     for (const claimed_job& job : got) {
                         --running;  // before the end is sent: nobody can count it after that
@@ -110,7 +110,7 @@ TEST_F(job_limits_suite, whoever_claims_at_once_no_more_run_than_may) {
             });
         }
     }
-    EXPECT_LE(seen_max, running_max);
+    EXPECT_LE(max_seen, max_running);
     EXPECT_EQ(ended, jobs);
 }
 
@@ -178,7 +178,7 @@ TEST_F(job_limits_suite, a_pause_holds_in_queues_with_limits) {
     set_paused(true);
     EXPECT_TRUE(one_.claim(10).empty());
     EXPECT_TRUE(two_.claim(10).empty());
-    EXPECT_EQ(row().value().limits.running_max, 5);
+    EXPECT_EQ(row().value().limits.max_running, 5);
     set_paused(false);
     EXPECT_EQ(one_.claim(10).size(), 3U);
 }
@@ -199,9 +199,9 @@ TEST_F(job_limits_suite, a_queue_without_a_row_has_no_limits) {
 
 TEST_F(job_limits_suite, limits_are_replaced_all_and_read_as_they_were_set) {
     queue_limits all;
-    all.running_max = 1'000'000;
-    all.running_per_key_max = 1'000;
-    all.starts_max = 7;
+    all.max_running = 1'000'000;
+    all.max_running_per_key = 1'000;
+    all.max_starts = 7;
     all.starts_per = 1'500ms;
     all.keep_completed = 90s;
     all.keep_discarded = std::chrono::hours{24} * 36'500;

@@ -53,10 +53,10 @@ protected:
         leasehold::worker does{
             mine,
             {.queues = {queue_},
-             .threads = threads,
+             .concurrency = threads,
              .prefetch = 4,
              .poll_every = 20ms,
-             .drains = true}};
+             .stop_when_idle = true}};
         does.handle_all(with);
         return does.run();
     }
@@ -177,7 +177,7 @@ TEST_F(job_need_suite, replacing_its_payload_leaves_it_waiting) {
 TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it) {
     set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});
     new_job what;
-    what.retry.attempts_max = 1;
+    what.retry.max_attempts = 1;
     const job_id first = enqueue(what), then = enqueue_after({first});
     // A worker that has looked before there was a need asks when it discards.
     drain([](leasehold::job&) { throw std::runtime_error("it fails"); });
@@ -191,14 +191,14 @@ TEST_F(job_need_suite, a_job_of_a_dead_worker_is_kept_for_those_that_wait_for_it
     const job_queue others{first_, fresh("others")};
     others.enqueue({.needs = {others.enqueue({}).id}});
     new_job what;
-    what.rescues_max = 1;
+    what.max_rescues = 1;
     const job_id given_up = enqueue(what), cancelled = enqueue(), needed = enqueue(what);
     const job_id then = enqueue_after({needed});
     ASSERT_EQ(one_.claim(3).size(), 3U);
     EXPECT_EQ(cancel(cancelled), cancel_outcome::requested);
     expire(one_.mine);
     session mine{second_, calm("heir")};
-    leasehold::worker heir{mine, {.queues = {queue_}, .threads = 1, .poll_every = 20ms}};
+    leasehold::worker heir{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 20ms}};
     heir.handle_all([](leasehold::job&) {});
     std::stop_source stop;
     auto running = std::async(std::launch::async, [&] { return heir.run(stop.get_token()); });
@@ -315,7 +315,7 @@ TEST_F(job_need_suite, a_batch_ends_with_a_job_that_runs_when_all_are_done) {
     std::vector<new_job> list(jobs);
     for (int number = 0; number < jobs; ++number) {
         list[static_cast<std::size_t>(number)].kind = number % 7 == 0 ? "bad" : "good";
-        list[static_cast<std::size_t>(number)].retry.attempts_max = 1;
+        list[static_cast<std::size_t>(number)].retry.max_attempts = 1;
     }
     const auto batch = jobs_.enqueue_batch(list, {.kind = "then"});
     EXPECT_EQ(batch.jobs.size(), std::size_t{jobs});

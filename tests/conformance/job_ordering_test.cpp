@@ -10,9 +10,9 @@ namespace {
 
 class job_ordering_suite : public job_suite {
 protected:
-    void allow_per_key(int running_per_key_max) const {
+    void allow_per_key(int max_running_per_key) const {
         queue_limits limits;
-        limits.running_per_key_max = running_per_key_max;
+        limits.max_running_per_key = max_running_per_key;
         set_limits(limits);
     }
     job_id enqueue_in_other_process(transaction& tx, const new_job& what) const {
@@ -192,7 +192,7 @@ TEST_F(job_ordering_suite, any_end_lets_the_next_go_on) {
 
 TEST_F(job_ordering_suite, a_rescued_one_is_the_first_again) {
     new_job what = keyed("k");
-    what.rescues_max = 2;
+    what.max_rescues = 2;
     const auto ids = enqueue_many(2, what);
     one_.claim_one();
     expire(one_.mine);

@@ -53,15 +53,15 @@ protected:
             return use(on, stores.get<job_store>());
         });
     }
-    std::vector<claimed_job> claim(const worker& who, int jobs_max) const {
+    std::vector<claimed_job> claim(const worker& who, int max_jobs) const {
         auto got = with_belief(who, [&](connection& on, job_store& jobs) {
-            return jobs.claim(on, who.wants(jobs_max, kinds_)).jobs;
+            return jobs.claim(on, who.wants(max_jobs, kinds_)).jobs;
         });
-        EXPECT_LE(std::ssize(got), jobs_max);
+        EXPECT_LE(std::ssize(got), max_jobs);
         return got;
     }
     // Two workers claim side by side. Returns the number of claims of each job.
-    std::map<job_id, int> claim_all(int jobs_max, int wanted) const {
+    std::map<job_id, int> claim_all(int max_jobs, int wanted) const {
         std::mutex guarding;
         std::map<job_id, int> claimed;
         const auto is_done = [&] {
@@ -75,10 +75,10 @@ protected:
                 std::vector<job_end> ends;
                 const auto step = [&] {
                     const auto both = with_belief(mine, [&](connection& on, job_store& jobs) {
-                        const auto wants = mine.wants(jobs_max, kinds_);
+                        const auto wants = mine.wants(max_jobs, kinds_);
                         return jobs.finish_and_claim(on, mine.mine.id(), ends, mine.kept, wants);
                     });
-                    EXPECT_LE(std::ssize(both.claimed.jobs), jobs_max);
+                    EXPECT_LE(std::ssize(both.claimed.jobs), max_jobs);
                     EXPECT_EQ(stood(both.finished), std::vector<bool>(ends.size(), true));
                     ends.clear();
                     const std::lock_guard guard{guarding};
@@ -143,7 +143,7 @@ TEST_P(job_plans_suite, nor_where_they_are_claimed_in_turn) {
     enqueue({});
     with_stores(db_, [&](connection& on, store_set& stores) {
         queue_limits limits;
-        limits.running_max = 6;
+        limits.max_running = 6;
         stores.get<job_queue_store>().set_limits(on, queue_, limits);
         return true;
     });

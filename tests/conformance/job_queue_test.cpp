@@ -14,9 +14,9 @@ protected:
             return ids;
         });
     }
-    std::int64_t prune(int rows_max) const {
+    std::int64_t prune(int max_rows) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.prune(on, rows_max, 0);
+            return queues.prune(on, max_rows, 0);
         });
     }
     queue_info described() const {
@@ -186,8 +186,8 @@ TEST_F(job_queue_suite, one_that_has_ended_begins_again_under_its_old_tokens) {
     new_job what;
     what.kind = "kind";
     what.payload = "payload";
-    what.retry.attempts_max = 1;
-    what.time_limit = 5s;
+    what.retry.max_attempts = 1;
+    what.attempt_timeout = 5s;
     for (const auto step : {job_step::complete, job_step::fail, job_step::cancel}) {
         const job_id id = enqueue(what);
         const claimed_job before = one_.claim_one();
@@ -205,7 +205,7 @@ TEST_F(job_queue_suite, one_that_has_ended_begins_again_under_its_old_tokens) {
         EXPECT_GT(after.token.number, before.token.number);
         EXPECT_EQ(after.attempts, 1);
         EXPECT_EQ(after.payload, "payload");
-        EXPECT_EQ(after.time_limit, 5s);
+        EXPECT_EQ(after.attempt_timeout, 5s);
         EXPECT_FALSE(one_.complete(before)) << "by the same session";
         EXPECT_TRUE(one_.complete(after));
     }
@@ -307,7 +307,7 @@ TEST_F(job_queue_suite, a_queue_is_described_by_what_is_in_it) {
     one_.claim(1);
     enqueue(delayed(1h));
     queue_limits limits;
-    limits.running_max = 12;
+    limits.max_running = 12;
     set_limits(limits);
     set_paused(true);
     seen = described();
@@ -331,7 +331,7 @@ TEST_F(job_queue_suite, all_queues_are_described_as_each_of_them_is) {
     enqueue_many(3);
     one_.claim(1);
     queue_limits limits;
-    limits.running_max = 7;
+    limits.max_running = 7;
     set_limits(limits);
     with_stores(first_, [&](connection& on, store_set& stores) {
         stores.get<job_store>().enqueue(on, waits, {delayed(1h)});

@@ -13,7 +13,7 @@ using job_rescue_suite = job_suite;
 
 TEST_F(job_rescue_suite, a_job_of_a_dead_session_is_available_again) {
     new_job what;
-    what.retry.attempts_max = 1;
+    what.retry.max_attempts = 1;
     const job_id id = enqueue(what);
     const claimed_job first = one_.claim_one();
     EXPECT_EQ(rescue().rescued, 0);
@@ -45,7 +45,7 @@ TEST_F(job_rescue_suite, a_worker_tells_what_it_has_rescued) {
     session mine{current().open(settings), calm("mine")};
     worker_settings by;
     by.queues = {queue_};
-    by.threads = 1;
+    by.concurrency = 1;
     by.poll_every = 20ms;
     leasehold::worker does{mine, by};
     std::stop_source stop;
@@ -111,7 +111,7 @@ TEST_F(job_rescue_suite, other_queues_are_left_alone) {
 
 TEST_F(job_rescue_suite, what_may_kill_its_workers_is_quarantined) {
     new_job what;
-    what.rescues_max = 2;
+    what.max_rescues = 2;
     what.unique_key = "u";
     const job_id id = enqueue(what);
     for (const bool is_last : {false, true}) {
@@ -133,7 +133,7 @@ TEST_F(job_rescue_suite, what_may_kill_its_workers_is_quarantined) {
 
 TEST_F(job_rescue_suite, a_quarantined_job_of_which_nothing_is_kept_leaves_no_row) {
     new_job what;
-    what.rescues_max = 1;
+    what.max_rescues = 1;
     const job_id id = enqueue(what);
     one_.claim_one();
     expire(one_.mine);

@@ -103,7 +103,7 @@ TEST_F(job_runnable_suite, one_behind_a_job_of_its_key_that_is_cancelled_is_star
 
 TEST_F(job_runnable_suite, one_that_a_limit_held_back_is_started_when_there_is_room) {
     queue_limits limits;
-    limits.running_max = 1;
+    limits.max_running = 1;
     jobs_.set_limits(limits);
     const auto work = first_does([](leasehold::job&) {});
     idle_worker one{second_, queue_, 2, "one", work}, other{second_, queue_, 2, "other"};
@@ -120,7 +120,7 @@ TEST_F(job_runnable_suite, one_that_a_limit_held_back_is_started_when_there_is_r
 
 TEST_F(job_runnable_suite, one_that_a_limit_held_back_is_started_when_that_is_raised) {
     queue_limits limits;
-    limits.running_max = 1;
+    limits.max_running = 1;
     jobs_.set_limits(limits);
     const auto work = first_does([](leasehold::job&) {});
     idle_worker idle{second_, queue_, 3, "", work};
@@ -129,14 +129,14 @@ TEST_F(job_runnable_suite, one_that_a_limit_held_back_is_started_when_that_is_ra
     wait_until_begun();
     wait_until_quiet();
     EXPECT_EQ(begun_, 1);
-    limits.running_max = 2;
-    limits.starts_max = 2;
+    limits.max_running = 2;
+    limits.max_starts = 2;
     limits.starts_per = 1h;
     jobs_.set_limits(limits);
     EXPECT_TRUE(eventually([&] { return idle.done == 1; })) << "how many may run";
     jobs_.enqueue_many({{}, {}, {}});
     wait_until_quiet();
-    limits.starts_max = 100;
+    limits.max_starts = 100;
     jobs_.set_limits(limits);
     EXPECT_TRUE(eventually([&] { return idle.done == 4; })) << "how many may start";
     may_go_on_ = true;
@@ -144,7 +144,7 @@ TEST_F(job_runnable_suite, one_that_a_limit_held_back_is_started_when_that_is_ra
 
 TEST_F(job_runnable_suite, those_that_a_rate_held_back_are_started_as_it_allows) {
     queue_limits limits;
-    limits.starts_max = 2;
+    limits.max_starts = 2;
     limits.starts_per = 200ms;
     jobs_.set_limits(limits);
     idle_worker idle{second_, queue_, 2};

@@ -17,13 +17,13 @@ namespace {
 
 class job_schedule_suite : public job_suite {
 protected:
-    // A schedule so rare that no test meets a fire time, with a late_max that finds any in time.
+    // A schedule so rare that no test meets a fire time, with a max_late that finds any in time.
     job_schedule rare() const {
         job_schedule made;
         made.name = name_;
         made.queue = queue_;
         made.every = period_;
-        made.late_max = std::chrono::hours{24 * 300};
+        made.max_late = std::chrono::hours{24 * 300};
         made.job.kind = "report";
         made.job.payload = "for {fire_time}";
         return made;
@@ -86,8 +86,8 @@ protected:
     std::int64_t fired_after_five(misfire_policy policy) const {
         job_schedule what = rare();
         what.misfire = policy;
-        what.catch_up_max = 3;
-        what.late_max = 1s;
+        what.max_catch_up = 3;
+        what.max_late = 1s;
         set_job_schedule(first_, what);
         miss(5);
         return fire(first_);
@@ -102,16 +102,16 @@ TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     what.cron = "30 2 * * MON-FRI";
     what.every = 0s;
     what.misfire = misfire_policy::catch_up;
-    what.catch_up_max = 7;
-    what.late_max = 90s;
+    what.max_catch_up = 7;
+    what.max_late = 90s;
     what.job.priority = -3;
     what.job.unique_key = "one";
     what.job.unique = unique_until::started;
     what.job.conflict = on_conflict::replace;
     what.job.ordering_key = "in order";
     what.job.retry = {7, 3s, 4min};
-    what.job.time_limit = 20s;
-    what.job.rescues_max = 9;
+    what.job.attempt_timeout = 20s;
+    what.job.max_rescues = 9;
     EXPECT_TRUE(set_job_schedule(first_, what));
     EXPECT_FALSE(set_job_schedule(second_, what)) << "it is the same";
     const auto found = find_job_schedule(second_, name_).value();
@@ -120,8 +120,8 @@ TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     EXPECT_EQ(found.what.every, 0s);
     EXPECT_EQ(found.what.queue, queue_);
     EXPECT_EQ(found.what.misfire, misfire_policy::catch_up);
-    EXPECT_EQ(found.what.catch_up_max, 7);
-    EXPECT_EQ(found.what.late_max, 90s);
+    EXPECT_EQ(found.what.max_catch_up, 7);
+    EXPECT_EQ(found.what.max_late, 90s);
     EXPECT_EQ(found.what.job.kind, "report");
     EXPECT_EQ(found.what.job.payload, "for {fire_time}");
     EXPECT_EQ(found.what.job.priority, -3);
@@ -129,11 +129,11 @@ TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     EXPECT_EQ(found.what.job.unique, unique_until::started);
     EXPECT_EQ(found.what.job.conflict, on_conflict::replace);
     EXPECT_EQ(found.what.job.ordering_key, "in order");
-    EXPECT_EQ(found.what.job.retry.attempts_max, 7);
+    EXPECT_EQ(found.what.job.retry.max_attempts, 7);
     EXPECT_EQ(found.what.job.retry.delay, 3s);
-    EXPECT_EQ(found.what.job.retry.delay_max, 4min);
-    EXPECT_EQ(found.what.job.time_limit, 20s);
-    EXPECT_EQ(found.what.job.rescues_max, 9);
+    EXPECT_EQ(found.what.job.retry.max_delay, 4min);
+    EXPECT_EQ(found.what.job.attempt_timeout, 20s);
+    EXPECT_EQ(found.what.job.max_rescues, 9);
     EXPECT_FALSE(found.is_paused);
     EXPECT_FALSE(found.last);
     EXPECT_FALSE(found.last_job);
@@ -321,7 +321,7 @@ TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
     miss(1);
     std::atomic<int> done = 0;
     session mine{second_, calm("worker")};
-    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 20ms}};
+    leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 20ms}};
     does.handle("report", [&](leasehold::job&) { ++done; });
     std::stop_source stop;
     thread beside{[&] { does.run(stop.get_token()); }};
@@ -333,7 +333,7 @@ TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
 TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
     std::atomic<int> done = 0;
     session mine{second_, calm("worker")};
-    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 1h}};
+    leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 1h}};
     does.handle("report", [&](leasehold::job&) { ++done; });
     std::stop_source stop;
     thread beside{[&] { does.run(stop.get_token()); }};
@@ -342,7 +342,7 @@ TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
     set_job_schedule(first_, what);
     // A worker looks when it is rung for; here, where no bell may be heard, a job tells it.
     EXPECT_TRUE(eventually([&] {
-        job_queue{first_, queue_}.ring();
+        job_queue{first_, queue_}.notify();
         return done >= 1;
     }));
     const int before = done;
@@ -354,8 +354,8 @@ TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
 TEST_F(job_schedule_suite, many_long_payloads_are_sent_in_parts) {
     job_schedule what = rare();
     what.misfire = misfire_policy::catch_up;
-    what.catch_up_max = 45;
-    what.late_max = 1s;
+    what.max_catch_up = 45;
+    what.max_late = 1s;
     what.job.payload.assign(400'000, 'x');
     set_job_schedule(first_, what);
     miss(45);
@@ -442,7 +442,7 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_in_time_behind_those_that_cann
         set_job_schedule(first_, often);
         put_broken(row(), broken_ones);
         session mine{second_, calm("worker")};
-        leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 1h}};
+        leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 1h}};
         std::atomic<int> done = 0;
         does.handle_all([&](job&) { ++done; });
         std::stop_source stop;
@@ -485,10 +485,10 @@ TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
     refused([](job_schedule& what) { what.job.delay = 1s; }, "a delay");
     refused([](job_schedule& what) { what.job.run_at = schedule::instant{}; }, "run_at");
     refused([](job_schedule& what) { what.job.conflict = on_conflict::fail; }, "fail");
-    refused([](job_schedule& what) { what.job.retry.attempts_max = 0; }, "attempts");
-    refused([](job_schedule& what) { what.catch_up_max = 0; }, "catch_up_max");
-    refused([](job_schedule& what) { what.catch_up_max = 1001; }, "catch_up_max");
-    refused([](job_schedule& what) { what.late_max = 0s; }, "late_max");
+    refused([](job_schedule& what) { what.job.retry.max_attempts = 0; }, "attempts");
+    refused([](job_schedule& what) { what.max_catch_up = 0; }, "catch_up_max");
+    refused([](job_schedule& what) { what.max_catch_up = 1001; }, "catch_up_max");
+    refused([](job_schedule& what) { what.max_late = 0s; }, "late_max");
     refused([](job_schedule& what) { what.zone.assign(256, 'z'); }, "a long zone");
     refused([](job_schedule& what) { what.cron.assign(1001, ' '); }, "a long expression");
     refused([](job_schedule& what) { what.job.payload = "\xff"; }, "payload");

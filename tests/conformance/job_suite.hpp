@@ -62,18 +62,18 @@ struct worker {
 
     worker(database with, std::string of) : db(std::move(with)), queue(std::move(of)) {}
 
-    claim_request wants(int jobs_max, std::vector<std::string> kinds = {}) const {
-        return {queue, std::move(kinds), jobs_max, mine.id(), "worker@here"};
+    claim_request wants(int max_jobs, std::vector<std::string> kinds = {}) const {
+        return {queue, std::move(kinds), max_jobs, mine.id(), "worker@here"};
     }
-    claim_result try_claim(int jobs_max, std::vector<std::string> kinds = {}) const {
+    claim_result try_claim(int max_jobs, std::vector<std::string> kinds = {}) const {
         return with_stores(db, [&](connection& on, store_set& stores) {
-            return stores.get<job_store>().claim(on, wants(jobs_max, std::move(kinds)));
+            return stores.get<job_store>().claim(on, wants(max_jobs, std::move(kinds)));
         });
     }
-    std::vector<claimed_job> claim(int jobs_max, std::vector<std::string> kinds = {}) const {
-        claim_result got = try_claim(jobs_max, std::move(kinds));
+    std::vector<claimed_job> claim(int max_jobs, std::vector<std::string> kinds = {}) const {
+        claim_result got = try_claim(max_jobs, std::move(kinds));
         EXPECT_FALSE(got.session_has_ended);
-        EXPECT_LE(std::ssize(got.jobs), jobs_max);
+        EXPECT_LE(std::ssize(got.jobs), max_jobs);
         return std::move(got.jobs);
     }
     claimed_job claim_one() const {
@@ -98,11 +98,11 @@ struct worker {
     bool fail(const claimed_job& job, std::chrono::microseconds delay = 1h) const {
         return finish(end_of(job, job_step::fail, delay, "failed"));
     }
-    job_store::finished_and_claimed finish_and_claim(const std::vector<job_end>& ends, int jobs_max)
+    job_store::finished_and_claimed finish_and_claim(const std::vector<job_end>& ends, int max_jobs)
         const {
         return with_stores(db, [&](connection& on, store_set& stores) {
             return stores.get<job_store>().finish_and_claim(
-                on, mine.id(), ends, kept, wants(jobs_max)
+                on, mine.id(), ends, kept, wants(max_jobs)
             );
         });
     }
@@ -180,19 +180,19 @@ protected:
             return use(on, stores.get<job_queue_store>());
         });
     }
-    rescue_result rescue(int jobs_max = 100) const {
+    rescue_result rescue(int max_jobs = 100) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.rescue(on, queue_, jobs_max, kept_);
+            return queues.rescue(on, queue_, max_jobs, kept_);
         });
     }
-    std::int64_t promote(int jobs_max = 100) const {
+    std::int64_t promote(int max_jobs = 100) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.promote(on, queue_, jobs_max);
+            return queues.promote(on, queue_, max_jobs);
         });
     }
-    std::int64_t unblock(int keys_max, blocked_place& place) const {
+    std::int64_t unblock(int max_keys, blocked_place& place) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.unblock(on, queue_, keys_max, place);
+            return queues.unblock(on, queue_, max_keys, place);
         });
     }
     std::int64_t unblock() const {

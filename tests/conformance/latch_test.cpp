@@ -15,7 +15,7 @@ namespace {
 class latch_suite : public suite {
 protected:
     latch by(session& whose, std::int64_t count) const {
-        return {whose, name_, count, {.poll_min = 1ms, .poll_max = 20ms}};
+        return {whose, name_, count, {.min_poll = 1ms, .max_poll = 20ms}};
     }
 
     session one_{first_, calm("one")};
@@ -32,14 +32,14 @@ TEST_F(latch_suite, it_opens_when_all_have_arrived_and_stays_open) {
     ASSERT_TRUE(a && b);
     EXPECT_FALSE(is_granted(other.try_join())) << "all places are taken";
     EXPECT_EQ(mine.tally().present, 2);
-    mine.arrive(*a);
+    mine.arrive(std::move(*a));
     EXPECT_TRUE(a->lost().stop_requested());
     EXPECT_EQ(mine.tally().arrived, 1);
     EXPECT_EQ(mine.tally().present, 1);
     EXPECT_FALSE(is_granted(mine.try_join())) << "one arrived, one is on its way";
     EXPECT_FALSE(mine.wait_for(30ms).is_open);
     thread waiter{[&] { EXPECT_TRUE(mine.wait_for(20s).is_open); }};
-    other.arrive(*b);
+    other.arrive(std::move(*b));
     waiter.join();
     EXPECT_TRUE(other.wait().is_open);
     EXPECT_FALSE(is_granted(other.try_join()));
@@ -48,15 +48,15 @@ TEST_F(latch_suite, it_opens_when_all_have_arrived_and_stays_open) {
 TEST_F(latch_suite, an_arrival_counts_once_and_only_where_the_place_is_held) {
     auto mine = by(one_, 3);
     auto place = mine.try_join();
-    mine.arrive(*place);
-    auto failure = thrown_by([&] { mine.arrive(*place); });
+    mine.arrive(std::move(*place));
+    auto failure = thrown_by([&] { mine.arrive(std::move(*place)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::lease_lost);
     auto given_back = mine.try_join();
     EXPECT_EQ(given_back->release(), release_outcome::released);
-    EXPECT_TRUE(thrown_by([&] { mine.arrive(*given_back); }));
+    EXPECT_TRUE(thrown_by([&] { mine.arrive(std::move(*given_back)); }));
     auto foreign = mutex{one_, fresh("m")}.try_acquire();
-    failure = thrown_by([&] { mine.arrive(*foreign); });
+    failure = thrown_by([&] { mine.arrive(std::move(*foreign)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::invalid_argument);
     EXPECT_EQ(mine.tally().arrived, 1);
@@ -66,7 +66,7 @@ TEST_F(latch_suite, a_participant_that_dies_before_it_arrives_does_not_count) {
     session dead{first_, calm("dead")};
     auto its = by(dead, 2);
     auto arrived = its.try_join();
-    its.arrive(*arrived);
+    its.arrive(std::move(*arrived));
     auto place = its.try_join();
     ASSERT_TRUE(place);
     auto mine = by(one_, 2);
@@ -77,10 +77,10 @@ TEST_F(latch_suite, a_participant_that_dies_before_it_arrives_does_not_count) {
     EXPECT_FALSE(mine.wait_for(20ms).is_open);
     auto instead = mine.try_join();
     ASSERT_TRUE(instead) << "its place is free";
-    const auto failure = thrown_by([&] { its.arrive(*place); });
+    const auto failure = thrown_by([&] { its.arrive(std::move(*place)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::lease_lost);
-    mine.arrive(*instead);
+    mine.arrive(std::move(*instead));
     EXPECT_TRUE(mine.tally().is_open);
 }
 
@@ -89,7 +89,7 @@ TEST_F(latch_suite, arrivals_outlive_sessions_and_end_by_force) {
         session gone{first_, calm("gone")};
         auto its = by(gone, 2);
         auto place = its.try_join();
-        its.arrive(*place);
+        its.arrive(std::move(*place));
     }
     reap(second_);
     auto mine = by(one_, 2);
@@ -150,7 +150,7 @@ TEST_F(latch_suite, many_arrive_at_once_and_each_counts) {
             auto its = by(mine, count);
             auto place = its.try_join();
             ASSERT_TRUE(place);
-            its.arrive(*place);
+            its.arrive(std::move(*place));
             EXPECT_TRUE(its.wait_for(20s).is_open);
         });
     }
@@ -159,7 +159,7 @@ TEST_F(latch_suite, many_arrive_at_once_and_each_counts) {
 }
 
 TEST_F(latch_suite, counts_that_make_no_sense_are_refused) {
-    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-2}, latch::count_max + 1}) {
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-2}, latch::max_count + 1}) {
         const auto failure = thrown_by([&] { by(one_, count); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::invalid_argument);

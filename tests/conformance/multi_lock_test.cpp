@@ -241,7 +241,7 @@ TEST_F(multi_suite, bad_sets_and_settings_are_refused_before_anything_is_sent) {
     EXPECT_EQ(code_of({}, {}), errc::invalid_argument);
     EXPECT_EQ(code_of(some(101), {}), errc::invalid_argument);
     EXPECT_EQ(code_of({"k"}, {.hold_at_most = 0us}), errc::invalid_argument);
-    EXPECT_EQ(code_of({"k"}, {.poll_min = 0ms}), errc::invalid_argument);
+    EXPECT_EQ(code_of({"k"}, {.min_poll = 0ms}), errc::invalid_argument);
     auto most = multi_lock{one, some(100)}.try_acquire();
     ASSERT_TRUE(most);
     transaction tx = first_.begin();
@@ -296,7 +296,7 @@ TEST_F(multi_suite, overlapping_sets_in_random_order_neither_deadlock_nor_overla
                 std::vector<key> wanted;
                 for (const auto at : chosen) wanted.push_back(keys[at]);
                 try {
-                    multi_lock set{mine, wanted, {.poll_min = 1ms, .poll_max = 20ms}};
+                    multi_lock set{mine, wanted, {.min_poll = 1ms, .max_poll = 20ms}};
                     auto held = set.acquire_for(60s);
                     if (!held) {
                         ADD_FAILURE() << "starved";

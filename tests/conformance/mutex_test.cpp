@@ -295,8 +295,8 @@ TEST_F(mutex_suite, bad_settings_are_refused_before_anything_is_sent) {
     EXPECT_EQ(code_of({.hold_at_most = 0us}), errc::invalid_argument);
     EXPECT_EQ(code_of({.hold_at_most = -1s}), errc::invalid_argument);
     EXPECT_EQ(code_of({.hold_at_most = 24h * 367}), errc::invalid_argument);
-    EXPECT_EQ(code_of({.poll_min = 0ms}), errc::invalid_argument);
-    EXPECT_EQ(code_of({.poll_min = 20ms, .poll_max = 10ms}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.min_poll = 0ms}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.min_poll = 20ms, .max_poll = 10ms}), errc::invalid_argument);
 }
 
 // Promise 1 again, by brute force: eight threads with sessions of their own over one counter that
@@ -312,7 +312,7 @@ TEST_F(mutex_suite, eight_contenders_lose_no_update_of_an_unprotected_counter) {
             threads.emplace_back([&] {
                 database own = current().open({});
                 session mine{own, calm("contender")};
-                mutex closing{mine, name, {.poll_min = 1ms, .poll_max = 20ms}};
+                mutex closing{mine, name, {.min_poll = 1ms, .max_poll = 20ms}};
                 for (int round = 0; round < rounds; ++round) {
                     auto held = closing.acquire();
                     const int seen = unprotected;

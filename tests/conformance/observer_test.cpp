@@ -304,22 +304,22 @@ TEST_F(observer_suite, what_was_cleaned_is_told) {
 
 TEST_F(observer_suite, a_wait_for_a_connection_is_told_and_the_use_of_the_pool_known) {
     database_settings settings;
-    settings.connections_max = 1;
+    settings.max_connections = 1;
     settings.observer = told_;
-    settings.acquire_timeout = 2s;  // in which the only connection is made, too
+    settings.pool_timeout = 2s;  // in which the only connection is made, too
     const database small = current().open(settings);
-    EXPECT_EQ(small.use_of_pool().max, 1);
+    EXPECT_EQ(small.pool_usage().max, 1);
     std::optional<transaction> only = small.begin();
-    EXPECT_EQ(small.use_of_pool().lent, 1);
-    EXPECT_EQ(small.use_of_pool().idle, 0);
+    EXPECT_EQ(small.pool_usage().lent, 1);
+    EXPECT_EQ(small.pool_usage().idle, 0);
     EXPECT_TRUE(thrown_by([&] { small.server(); }));
     const auto waited = told_->only(event_kind::connection_waited, "");
     ASSERT_TRUE(waited);
     EXPECT_EQ(waited->reason, event_reason::timed_out);
     EXPECT_GE(waited->took.value(), 2s);
     only.reset();
-    EXPECT_EQ(small.use_of_pool().lent, 0);
-    EXPECT_EQ(small.use_of_pool().idle, 1);
+    EXPECT_EQ(small.pool_usage().lent, 0);
+    EXPECT_EQ(small.pool_usage().idle, 1);
 }
 
 TEST_F(observer_suite, metrics_count_what_happens) {

@@ -11,7 +11,7 @@ TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
     session one{first_, calm("one")};
     const key name = fresh("task");
     once_settings settings;
-    settings.early_max = 1h;  // half a second, since that is half of the period
+    settings.max_early = 1h;  // half a second, since that is half of the period
     for (int round = 0; round < 3; ++round) {
         auto run = once{one, name, every_second, settings}.start();
         if (!run) continue;  // the tick of the round before

@@ -11,7 +11,7 @@ class once_suite : public suite {
 protected:
     static once_settings without_waiting() {
         once_settings settings;
-        settings.early_max = 0ms;
+        settings.max_early = 0ms;
         return settings;
     }
     static run_info only(const std::vector<run_info>& runs) {

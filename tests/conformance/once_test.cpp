@@ -435,8 +435,8 @@ TEST_F(once_suite, bad_settings_are_refused_before_anything_is_sent) {
     EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = -1us; }), invalid);
     EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = hours{367 * 24}; }), invalid);
     EXPECT_EQ(code_of([](auto& s) { s.hold_at_most = 0us; }), invalid);
-    EXPECT_EQ(code_of([](auto& s) { s.early_max = -1ms; }), invalid);
-    EXPECT_EQ(code_of([](auto& s) { s.early_max = 2h; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.max_early = -1ms; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.max_early = 2h; }), invalid);
     EXPECT_EQ(
         code_of([](auto& s) {
             s.hold_at_least = 2h;

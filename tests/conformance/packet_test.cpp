@@ -22,12 +22,12 @@ protected:
         return in_calls(1, run);
     }
     template <class Run>
-    auto in_calls(int calls_max, Run&& run) {
+    auto in_calls(int max_calls, Run&& run) {
         return db_.inner()->use([&](connection& on, store_set& stores) {
             const auto before = counted_->passed();
             auto answer = run(on, stores);
             if (current().has_concurrent_writers) {
-                EXPECT_LE(counted_->passed() - before, calls_max);
+                EXPECT_LE(counted_->passed() - before, max_calls);
             }
             EXPECT_EQ(on.state(), connection_state::idle);
             return answer;

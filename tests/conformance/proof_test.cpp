@@ -173,7 +173,7 @@ TEST_F(proof_suite, one_transaction_can_prove_several_leases_again_and_again) {
 // Promise 13: everything with a single pooled connection, and none held while waiting.
 TEST_F(proof_suite, no_operation_needs_a_second_connection) {
     database_settings single;
-    single.connections_max = 1;
+    single.max_connections = 1;
     database narrow = current().open(single);
     session one{narrow, calm("one")}, two{narrow, calm("two")};
     const key name = fresh("k");

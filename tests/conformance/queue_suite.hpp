@@ -11,14 +11,14 @@ protected:
     static mutex_settings deaf() {
         if (!has_hints()) return keen();
         mutex_settings settings;
-        settings.poll_min = settings.poll_max = 1h;
+        settings.min_poll = settings.max_poll = 1h;
         return settings;
     }
     // Looks so often that a test can wait for a look.
     static mutex_settings keen() {
         mutex_settings settings;
-        settings.poll_min = 1ms;
-        settings.poll_max = 20ms;
+        settings.min_poll = 1ms;
+        settings.max_poll = 20ms;
         return settings;
     }
 

@@ -55,7 +55,7 @@ std::int64_t calls_to_drain(const database& db, gate& counted, const key& name, 
     settings.reap_every = 0ms;
     session mine{db, settings};
     mutex_settings deaf;
-    deaf.poll_min = deaf.poll_max = 1h;
+    deaf.min_poll = deaf.max_poll = 1h;
     auto held = mutex{mine, name}.try_acquire();
     std::atomic<int> had = 0;
     std::int64_t before = 0;

@@ -49,7 +49,7 @@ TEST_F(reboot_suite, whatever_an_earlier_boot_has_left_is_free_and_tokens_go_on)
 // Their times are of another clock: nobody knows for how long they were held.
 TEST_F(reboot_suite, what_an_earlier_boot_has_left_ended_with_it) {
     const key mine = fresh("mine"), pool = fresh("pool");
-    keep_grant_history(first_);
+    enable_grant_history(first_);
     session old{first_, calm("old")};
     auto held = mutex{old, mine}.try_acquire();
     auto permit = semaphore{old, pool, 1}.try_acquire();
@@ -66,7 +66,7 @@ TEST_F(reboot_suite, what_an_earlier_boot_has_left_ended_with_it) {
         EXPECT_FALSE(found[0].held_for);
         EXPECT_LT(found[0].ended_ago, 1min);
     }
-    drop_grant_history(later);
+    disable_grant_history(later);
 }
 
 // The first caller frees the leases from before; the next one finds what was taken since.

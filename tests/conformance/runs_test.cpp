@@ -70,7 +70,7 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
         return list;
     };
     const auto wordy = schedule::cron(all_to(59) + " * " + all_to(31) + " * *");
-    ASSERT_GT(wordy.text().size(), run_store::schedule_bytes_max);
+    ASSERT_GT(wordy.text().size(), run_store::max_schedule_bytes);
     const key longest = fresh("long");
     auto run = once{one, longest, wordy}.try_start();
     ASSERT_TRUE(run);

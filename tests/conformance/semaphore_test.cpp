@@ -19,11 +19,11 @@ namespace {
 class semaphore_suite : public suite {
 protected:
     semaphore by(session& whose, std::int64_t permits) const {
-        return {whose, name_, permits, {.poll_min = 1ms, .poll_max = 20ms}};
+        return {whose, name_, permits, {.min_poll = 1ms, .max_poll = 20ms}};
     }
 
     semaphore follower(session& whose, std::int64_t permits) const {
-        return {whose, name_, permits, {.poll_min = 1ms, .poll_max = 20ms, .follows_key = true}};
+        return {whose, name_, permits, {.min_poll = 1ms, .max_poll = 20ms, .follows_key = true}};
     }
 
     session one_{first_, calm("one")};
@@ -143,7 +143,7 @@ TEST_F(semaphore_suite, numbers_that_can_never_be_granted_are_refused) {
         return failure ? failure->code() : errc{};
     };
     for (const std::int64_t permits :
-         {std::int64_t{0}, std::int64_t{-1}, semaphore::permits_max + 1}) {
+         {std::int64_t{0}, std::int64_t{-1}, semaphore::max_permits + 1}) {
         EXPECT_EQ(code_of([&] { by(one_, permits); }), errc::invalid_argument) << permits;
     }
     auto three = by(one_, 3);
@@ -209,14 +209,14 @@ TEST_F(semaphore_suite, a_part_of_the_permits_is_given_back) {
     const auto token = held->token();
     EXPECT_EQ(other.free_permits(), 1);
     EXPECT_FALSE(is_granted(other.try_acquire(3)));
-    mine.keep(*held, 2);
+    mine.shrink_to(*held, 2);
     EXPECT_EQ(mine.free_permits(), 3);
     EXPECT_EQ(held->token(), token);
     EXPECT_TRUE(held->verify());
     auto rest = other.try_acquire(3);
     ASSERT_TRUE(rest);
     EXPECT_FALSE(is_granted(mine.try_acquire()));
-    mine.keep(*held, 2);
+    mine.shrink_to(*held, 2);
     EXPECT_EQ(mine.free_permits(), 0);
     EXPECT_EQ(held->release(), release_outcome::released);
     EXPECT_EQ(mine.free_permits(), 2);
@@ -226,19 +226,19 @@ TEST_F(semaphore_suite, what_was_given_back_is_not_taken_back) {
     auto mine = by(one_, 5);
     auto held = mine.try_acquire(4);
     ASSERT_TRUE(held);
-    mine.keep(*held, 2);
+    mine.shrink_to(*held, 2);
     for (const std::int64_t permits : {3, 4, 0, -1}) {
-        const auto failure = thrown_by([&] { mine.keep(*held, permits); });
+        const auto failure = thrown_by([&] { mine.shrink_to(*held, permits); });
         ASSERT_TRUE(failure) << permits;
         EXPECT_EQ(failure->code(), errc::invalid_argument);
     }
     EXPECT_EQ(mine.free_permits(), 3);
     auto alone = mutex{one_, fresh("m")}.try_acquire();
-    const auto other_kind = thrown_by([&] { mine.keep(*alone, 1); });
+    const auto other_kind = thrown_by([&] { mine.shrink_to(*alone, 1); });
     ASSERT_TRUE(other_kind);
     EXPECT_EQ(other_kind->code(), errc::invalid_argument);
     auto other = by(two_, 5);
-    const auto of_another = thrown_by([&] { other.keep(*held, 1); });
+    const auto of_another = thrown_by([&] { other.shrink_to(*held, 1); });
     ASSERT_TRUE(of_another);
     EXPECT_EQ(of_another->code(), errc::invalid_argument);
 }
@@ -250,7 +250,7 @@ TEST_F(semaphore_suite, who_was_freed_by_force_keeps_nothing) {
     EXPECT_TRUE(force_release(second_, name_));
     auto next = by(two_, 5).try_acquire(5);
     ASSERT_TRUE(next);
-    const auto failure = thrown_by([&] { mine.keep(*held, 1); });
+    const auto failure = thrown_by([&] { mine.shrink_to(*held, 1); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::lease_lost);
     EXPECT_TRUE(held->lost().stop_requested());
@@ -277,7 +277,7 @@ TEST_F(semaphore_suite, permits_are_added_and_taken_away_while_it_is_in_use) {
     EXPECT_EQ(mine.free_permits(), 0);
     EXPECT_FALSE(is_granted(mine.try_acquire())) << "three are in use of three";
     EXPECT_EQ(mine.permits(), 3);
-    other.keep(*more, 1);
+    other.shrink_to(*more, 1);
     EXPECT_EQ(mine.free_permits(), 2);
     EXPECT_TRUE(mine.try_acquire(2));
 }
@@ -298,7 +298,7 @@ TEST_F(semaphore_suite, the_number_of_the_key_stays_when_nobody_uses_it) {
     const std::string said = failure->what();
     EXPECT_NE(said.find("it has 3, ask for 1 to 3"), std::string::npos) << said;
     for (const std::int64_t permits :
-         {std::int64_t{0}, std::int64_t{-1}, semaphore::permits_max + 1}) {
+         {std::int64_t{0}, std::int64_t{-1}, semaphore::max_permits + 1}) {
         const auto refused = thrown_by([&] { mine.set_permits(permits); });
         ASSERT_TRUE(refused) << permits;
         EXPECT_EQ(refused->code(), errc::invalid_argument) << permits;
@@ -352,7 +352,7 @@ TEST_F(semaphore_suite, permits_of_a_key_of_another_kind_are_not_set) {
 }
 
 TEST_F(semaphore_suite, permits_with_a_term_come_back_and_their_holder_is_told_first) {
-    semaphore limited{one_, name_, 2, {.poll_min = 1ms, .poll_max = 20ms, .hold_at_most = 300ms}};
+    semaphore limited{one_, name_, 2, {.min_poll = 1ms, .max_poll = 20ms, .hold_at_most = 300ms}};
     auto forgotten = limited.try_acquire(2);
     ASSERT_TRUE(forgotten);
     std::atomic<bool> was_told = false;

@@ -192,7 +192,7 @@ TEST_F(shared_mutex_suite, a_waiting_writer_whose_wish_was_removed_by_force_says
     auto reading = mine_.try_acquire_shared();
     ASSERT_TRUE(reading);
     thread writer{[&] {
-        shared_mutex its{writing, name_, {.poll_min = 100ms, .poll_max = 200ms}};
+        shared_mutex its{writing, name_, {.min_poll = 100ms, .max_poll = 200ms}};
         while (!cancel.stop_requested()) {
             if (auto got = its.acquire(cancel.get_token())) ++written;
         }
@@ -218,7 +218,7 @@ TEST_F(shared_mutex_suite, a_writer_whose_session_is_ended_while_it_waits_keeps_
     ASSERT_TRUE(reading);
     session ending{second_, calm("ending")};
     thread writer{[&] {
-        shared_mutex its{ending, name_, {.poll_min = 30min, .poll_max = 30min}};
+        shared_mutex its{ending, name_, {.min_poll = 30min, .max_poll = 30min}};
         const auto failure = thrown_by([&] { (void)its.acquire(); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
@@ -236,7 +236,7 @@ TEST_F(shared_mutex_suite, a_writer_that_dies_while_it_waits_keeps_nobody_out) {
     session dying{first_, calm("dying")};
     std::stop_source cancel;
     thread writer{[&] {
-        shared_mutex waiting{dying, name_, {.poll_min = 30min, .poll_max = 30min}};
+        shared_mutex waiting{dying, name_, {.min_poll = 30min, .max_poll = 30min}};
         EXPECT_FALSE(is_granted(waiting.acquire(cancel.get_token())));
     }};
     EXPECT_TRUE(eventually([&] { return !is_granted(other_.try_acquire_shared()); }));

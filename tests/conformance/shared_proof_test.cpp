@@ -114,21 +114,21 @@ TEST_F(shared_proof_suite, a_try_beside_a_dead_holder_does_not_wait_for_the_proo
 }
 
 TEST_F(shared_proof_suite, the_permits_of_the_dead_are_had_while_a_live_holder_proves) {
-    constexpr int dead_max = 3;
+    constexpr int max_dead = 3;
     session dead{first_, calm("dead")};
-    semaphore theirs{dead, name_, dead_max + 1};
+    semaphore theirs{dead, name_, max_dead + 1};
     std::vector<acquisition> abandoned;
-    for (int each = 0; each < dead_max; ++each) abandoned.push_back(theirs.try_acquire());
-    auto proving = semaphore{one_, name_, dead_max + 1}.try_acquire();
+    for (int each = 0; each < max_dead; ++each) abandoned.push_back(theirs.try_acquire());
+    auto proving = semaphore{one_, name_, max_dead + 1}.try_acquire();
     ASSERT_TRUE(proving);
-    semaphore wanted{two_, name_, dead_max + 1};
+    semaphore wanted{two_, name_, max_dead + 1};
     EXPECT_FALSE(is_granted(wanted.try_acquire()));
     expire(dead);
     transaction tx = first_.begin();
     proving->verify_in(tx);
     if (!current().has_concurrent_writers) tx.commit();  // a proof keeps everybody's writes waiting
     const auto start = local_clock::now();
-    auto all = wanted.try_acquire(dead_max);
+    auto all = wanted.try_acquire(max_dead);
     EXPECT_TRUE(all);
     EXPECT_FALSE(is_granted(wanted.try_acquire()));
     EXPECT_LT(local_clock::now() - start, 9s);
@@ -211,7 +211,7 @@ TEST_F(shared_proof_suite, writers_and_readers_see_no_half_done_write_and_lose_n
             threads.emplace_back([&, number] {
                 database own = current().open({});
                 session mine{own, calm("contender")};
-                shared_mutex both{mine, name_, {.poll_min = 1ms, .poll_max = 20ms}};
+                shared_mutex both{mine, name_, {.min_poll = 1ms, .max_poll = 20ms}};
                 for (int round = 0; round < rounds; ++round) {
                     if ((number + round) % 3 == 0) {
                         auto writing = both.acquire();
@@ -339,9 +339,9 @@ TEST_F(shared_proof_suite, standard_guards_work_through_the_adapter) {
 
 TEST_F(shared_proof_suite, bad_settings_are_refused_before_anything_is_sent) {
     for (const auto& settings :
-         {shared_mutex_settings{.poll_min = 0ms},
-          shared_mutex_settings{.poll_min = 20ms, .poll_max = 10ms},
-          shared_mutex_settings{.poll_max = 2h}}) {
+         {shared_mutex_settings{.min_poll = 0ms},
+          shared_mutex_settings{.min_poll = 20ms, .max_poll = 10ms},
+          shared_mutex_settings{.max_poll = 2h}}) {
         const auto failure = thrown_by([&] { shared_mutex{one_, "k", settings}; });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::invalid_argument);

@@ -11,8 +11,8 @@ protected:
     session one_{first_, calm("one")};
     session two_{second_, calm("two")};
     const key name_ = fresh("k");
-    shared_mutex mine_{one_, name_, {.poll_min = 1ms, .poll_max = 20ms}};
-    shared_mutex other_{two_, name_, {.poll_min = 1ms, .poll_max = 20ms}};
+    shared_mutex mine_{one_, name_, {.min_poll = 1ms, .max_poll = 20ms}};
+    shared_mutex other_{two_, name_, {.min_poll = 1ms, .max_poll = 20ms}};
 };
 
 }  // namespace leasehold::testing

@@ -37,7 +37,7 @@ waiting_call::call recursion_of(session& in, const key& name) {
 waiting_call::call open_latch_of(session& in, const key& name) {
     const auto on = std::make_shared<latch>(in, name, 1);
     auto mine = on->try_join();
-    on->arrive(*mine);
+    on->arrive(std::move(*mine));
     return [on](const auto&, const auto& stop) {
         return on->wait(stop).is_open || on->wait_for(1h, stop).is_open;
     };

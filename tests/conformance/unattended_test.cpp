@@ -378,9 +378,9 @@ TEST_F(waiting_unattended, a_thousand_wait_on_a_handful_of_threads_and_each_has_
     }
     auto& room = far.inner()->waits();
     ASSERT_TRUE(eventually([&] { return room.seated() == calls; }, 120s)) << room.seated();
-    constexpr int threads_max = unattended_calls::workers_max + 2 + 1;  // and the room's
-    EXPECT_LE(threads_of_this_process(), before + threads_max);
-    EXPECT_LE(far.inner()->unattended().threads(), threads_max - 1);
+    constexpr int max_threads = unattended_calls::max_workers + 2 + 1;  // and the room's
+    EXPECT_LE(threads_of_this_process(), before + max_threads);
+    EXPECT_LE(far.inner()->unattended().threads(), max_threads - 1);
     // A look is for all of them.
     const int looks = room.looks(), asked = way->passed();
     ASSERT_TRUE(eventually([&] { return room.looks() >= looks + 5; }));

@@ -146,7 +146,7 @@ TEST_F(upkeep_suite, reaping_races_with_granting_and_no_token_goes_backwards) {
         takers.emplace_back([&, each] {
             database own = current().open({});
             session mine{own, calm("taker")};
-            mutex contended{mine, stem + std::to_string(each), {.poll_min = 1ms, .poll_max = 5ms}};
+            mutex contended{mine, stem + std::to_string(each), {.min_poll = 1ms, .max_poll = 5ms}};
             std::int64_t last = 0;
             for (int round = 0; round < rounds; ++round) {
                 auto held = contended.acquire();
@@ -179,11 +179,11 @@ TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean
     transaction tx = first_.begin();
     a->verify_in(tx);
     expire(dead);
-    reap(second_, {.rows_per_step_max = 1});
+    reap(second_, {.max_rows_per_step = 1});
     EXPECT_EQ(describe(second_, behind)->session, heir.id()) << "handed over to who waits";
     EXPECT_NE(describe(second_, locked)->session, heir.id());
     tx.rollback();
-    reap(second_, {.rows_per_step_max = 1});
+    reap(second_, {.max_rows_per_step = 1});
     EXPECT_EQ(describe(second_, locked)->session, heir.id());
 }
 
@@ -209,7 +209,7 @@ TEST_F(upkeep_suite, a_turn_that_somebody_keeps_for_himself_ends_the_clean_up_an
     const auto report = reaped({});
     EXPECT_FALSE(report.is_complete);
     EXPECT_GE(report.rows_left, 1);
-    const auto soon = reaped({.time_max = 100ms});
+    const auto soon = reaped({.timeout = 100ms});
     EXPECT_FALSE(soon.is_complete);
     tx.rollback();
     EXPECT_TRUE(reap(hasty).is_complete);
@@ -282,10 +282,10 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
             upkeep_progress at = seize_turn(on, stores, task);
             std::size_t found = 0;
             // A look at everything says how many rows there are: an upper bound of the steps.
-            const int steps_max = 2 * (static_cast<int>(list_locks(second_).size()) + 1000) / rows;
+            const int max_steps = 2 * (static_cast<int>(list_locks(second_).size()) + 1000) / rows;
             int steps = 0;
             for (int ends = at.place.empty() ? 1 : 2; ends > 0; ++steps) {
-                ASSERT_LT(steps, steps_max);
+                ASSERT_LT(steps, max_steps);
                 const auto seen = stores.get<upkeep_store>().look(on, task, at.place, rows, 0us);
                 ASSERT_LE(seen.found.size(), static_cast<std::size_t>(rows));
                 ASSERT_TRUE(seen.place.empty() || seen.place != at.place);
@@ -298,7 +298,7 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
             EXPECT_GE(found, task == upkeep_task::dead_locks ? 1U : 0U);
         }
     });
-    reap(second_, {.rows_per_step_max = rows});
+    reap(second_, {.max_rows_per_step = rows});
     EXPECT_FALSE(describe(first_, last)->is_held);
     EXPECT_EQ(list_locks(first_, stem).size(), held.size());
 }
@@ -377,8 +377,8 @@ public:
     ) override {
         return with_.clear(on, task, places, retention);
     }
-    std::int64_t prune_history(connection& on, int rows_max) override {
-        return with_.prune_history(on, rows_max);
+    std::int64_t prune_history(connection& on, int max_rows) override {
+        return with_.prune_history(on, max_rows);
     }
 
 private:
@@ -435,11 +435,11 @@ TEST_F(upkeep_suite, sessions_clean_up_by_themselves) {
 
 TEST_F(upkeep_suite, bad_reap_settings_are_refused) {
     for (const auto& settings : {
-             reap_settings{.rows_per_step_max = 0},
-             reap_settings{.rows_per_step_max = 10'001},
+             reap_settings{.max_rows_per_step = 0},
+             reap_settings{.max_rows_per_step = 10'001},
              reap_settings{.session_retention = 59s},
              reap_settings{.lock_retention = -1s},
-             reap_settings{.time_max = -1ms},
+             reap_settings{.timeout = -1ms},
          }) {
         const auto failure = thrown_by([&] { reap(first_, settings); });
         ASSERT_TRUE(failure);

@@ -22,8 +22,8 @@ class waiting_suite : public suite {
 protected:
     static mutex_settings watchful() {
         mutex_settings settings;
-        settings.poll_min = 1ms;
-        settings.poll_max = 20ms;
+        settings.min_poll = 1ms;
+        settings.max_poll = 20ms;
         settings.detects_deadlock = true;
         return settings;
     }

@@ -99,7 +99,7 @@ protected:
 
     const job_queue queue_of_jobs_{first_, queue_};
     session mine_{second_, calm("worker")};
-    leasehold::worker works_{mine_, {.queues = {queue_}, .threads = 4, .poll_every = 1h}};
+    leasehold::worker works_{mine_, {.queues = {queue_}, .concurrency = 4, .poll_every = 1h}};
     std::atomic<bool> is_held_ = false, may_end_ = false, has_started_ = false;
     std::atomic<local_clock::time_point> started_at_{};
     std::stop_source stop_;
@@ -142,17 +142,17 @@ TEST_F(wake_suite, a_job_starts_within_50_ms_beside_200000_that_wait) {
     expect_soon("a raised limit of a key", [&](int round) {
         queue_of_jobs_.set_limits({});
         begin_before("l" + std::to_string(round));
-        return raise_limits({.running_per_key_max = 2});
+        return raise_limits({.max_running_per_key = 2});
     });
     expect_soon("a raised limit of the queue", [&](int) {
-        queue_of_jobs_.set_limits({.running_max = 1});
+        queue_of_jobs_.set_limits({.max_running = 1});
         begin_beside();
-        return raise_limits({.running_max = 2});
+        return raise_limits({.max_running = 2});
     });
     expect_soon("a raised rate", [&](int) {
-        queue_of_jobs_.set_limits({.starts_max = 1, .starts_per = 1h});
+        queue_of_jobs_.set_limits({.max_starts = 1, .starts_per = 1h});
         begin_beside();
-        return raise_limits({.starts_max = 2, .starts_per = 1h});
+        return raise_limits({.max_starts = 2, .starts_per = 1h});
     });
 }
 

@@ -58,8 +58,8 @@ TEST_F(worker_events_suite, events_report_and_state_agree_on_each_way_to_end) {
           "release",
           "discard",
           "cancel"}) {
-        new_job what{.kind = kind, .retry = {.attempts_max = 20, .delay = 1h}};
-        if (what.kind == "fail_last") what.retry.attempts_max = 1;
+        new_job what{.kind = kind, .retry = {.max_attempts = 20, .delay = 1h}};
+        if (what.kind == "fail_last") what.retry.max_attempts = 1;
         ids[kind] = queue_.enqueue(what).id;
     }
     const auto handler = [&](leasehold::job& mine) {
@@ -115,8 +115,8 @@ TEST_F(worker_events_suite, what_is_put_back_at_the_end_is_told_whether_it_has_s
     const auto made = queue_.enqueue_many({{}, {}});
     auto by = settings(1);
     by.prefetch = 1;
-    by.drains = false;
-    by.drain_for = 0ms;
+    by.stop_when_idle = false;
+    by.drain_timeout = 0ms;
     shift ends{told_by_, by, [&](leasehold::job& mine) {
                    EXPECT_TRUE(stopped(mine.stop(), 20s));
                    throw std::runtime_error("stopped");
@@ -141,15 +141,15 @@ TEST_F(worker_events_suite, the_end_of_a_job_that_somebody_else_has_is_told_as_l
     ASSERT_TRUE(eventually([&] { return told_->count(event_kind::job_started) == 1; }));
     expire(late.mine);
     auto by = settings(1);
-    by.drains = false;
+    by.stop_when_idle = false;
     shift other{first_, by, [](leasehold::job&) {}};
-    EXPECT_TRUE(eventually([&] { return other.does.so_far().completed == 1; }, 60s));
+    EXPECT_TRUE(eventually([&] { return other.does.progress().completed == 1; }, 60s));
     go_on.set_value();
     late.stop.request_stop();
     // Its session has ended by the database's word, which it may have been told or not.
     thrown_by([&] { late.report.get(); });
-    EXPECT_EQ(late.does.so_far().lost, 1);
-    EXPECT_EQ(late.does.so_far().completed, 0);
+    EXPECT_EQ(late.does.progress().lost, 1);
+    EXPECT_EQ(late.does.progress().completed, 0);
     const auto ended = told_of(event_kind::job_ended, job.id);
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->reason, event_reason::lost);
@@ -158,16 +158,16 @@ TEST_F(worker_events_suite, the_end_of_a_job_that_somebody_else_has_is_told_as_l
 
 // A worker that dies is no end of an attempt. What may have killed it is discarded in the end.
 TEST_F(worker_events_suite, rescued_jobs_are_told_by_what_becomes_of_them) {
-    queue_.enqueue_many({{.retry = {.attempts_max = 1}}, {.rescues_max = 1}});
+    queue_.enqueue_many({{.retry = {.max_attempts = 1}}, {.max_rescues = 1}});
     const auto dead = std::make_unique<session>(first_, calm("dead"));
     first_.inner()->use([&](connection& on, store_set& stores) {
         stores.get<job_store>().claim(on, {name_, {}, 2, dead->id(), "dead"});
     });
     expire(*dead);
     auto by = settings(1);
-    by.drains = false;
+    by.stop_when_idle = false;
     shift other{told_by_, by, [](leasehold::job&) {}};
-    EXPECT_TRUE(eventually([&] { return other.does.so_far().completed == 1; }, 60s));
+    EXPECT_TRUE(eventually([&] { return other.does.progress().completed == 1; }, 60s));
     EXPECT_EQ(other.end().rescued, 1);
     std::map<event_reason, std::int64_t> told;
     for (const told_event& each : told_->of(event_kind::job_rescued, "")) {

@@ -17,7 +17,7 @@ TEST_F(worker_suite, a_report_is_of_one_run) {
     EXPECT_EQ(does.run().completed, 3);
     queue_.enqueue({});
     EXPECT_EQ(does.run().completed, 1);
-    EXPECT_EQ(does.so_far().completed, 1);
+    EXPECT_EQ(does.progress().completed, 1);
 }
 
 // The worker lives for its first jobs only.
@@ -52,7 +52,7 @@ TEST_F(worker_suite, a_discarded_job_is_kept_for_those_that_wait_for_it_alone) {
 // A limit may keep a job back for now; no worker here does jobs of this kind.
 TEST_F(worker_suite, a_drain_ends_beside_jobs_that_nobody_handles) {
     queue_limits one_at_a_time;
-    one_at_a_time.running_max = 1;
+    one_at_a_time.max_running = 1;
     for (const bool is_limited : {true, false}) {
         queue_.set_limits(is_limited ? one_at_a_time : queue_limits{});
         std::vector<new_job> jobs(5);
@@ -67,7 +67,7 @@ TEST_F(worker_suite, a_drain_ends_beside_jobs_that_nobody_handles) {
         EXPECT_EQ(report.left[0].queue, name_);
         EXPECT_EQ(report.left[0].kind, "other");
         EXPECT_EQ(report.left[0].jobs, 2);
-        EXPECT_TRUE(does.run().left.size() == 1U && does.so_far().completed == 0);
+        EXPECT_TRUE(does.run().left.size() == 1U && does.progress().completed == 0);
         const auto rest = drain([](leasehold::job&) {});
         EXPECT_EQ(rest.completed, 2);
         EXPECT_TRUE(rest.left.empty());
@@ -88,7 +88,7 @@ TEST_F(worker_suite, a_drain_names_what_is_paused) {
 // A worker of a database goes on under another session where the one that it had is lost.
 TEST_F(worker_suite, a_worker_of_a_database_outlives_its_session) {
     auto by = settings(1);
-    by.drains = false;
+    by.stop_when_idle = false;
     auto timing = calm("own");
     timing.name = fresh("own");
     timing.ttl = 3s;

@@ -15,9 +15,9 @@ protected:
     worker_settings settings(int threads = 2) const {
         worker_settings made;
         made.queues = {name_};
-        made.threads = threads;
+        made.concurrency = threads;
         made.poll_every = 20ms;
-        made.drains = true;
+        made.stop_when_idle = true;
         return made;
     }
     job_info info_of(job_id id) const {

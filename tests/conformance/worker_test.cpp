@@ -60,7 +60,7 @@ TEST_F(worker_suite, a_result_and_progress_are_there_to_be_read) {
 }
 
 TEST_F(worker_suite, one_that_throws_is_tried_again_after_its_delay) {
-    const auto job = queue_.enqueue({.retry = {.attempts_max = 2, .delay = 1h}});
+    const auto job = queue_.enqueue({.retry = {.max_attempts = 2, .delay = 1h}});
     const auto report =
         drain([](leasehold::job&) { throw std::runtime_error("no paper\nno ink"); });
     EXPECT_EQ(report.failed, 1);
@@ -125,7 +125,7 @@ TEST_F(worker_suite, what_was_rescued_and_done_elsewhere_cannot_be_completed) {
     started.get_future().wait();
     expire(late.mine);
     auto by = settings(1);
-    by.drains = false;
+    by.stop_when_idle = false;
     std::promise<int> done;
     shift other{first_, by, [&](leasehold::job& mine) {
                     EXPECT_EQ(mine.id(), job.id);
@@ -147,10 +147,10 @@ TEST_F(worker_suite, what_was_rescued_and_done_elsewhere_cannot_be_completed) {
 }
 
 TEST_F(worker_suite, an_attempt_over_its_time_limit_is_asked_to_stop_and_has_failed) {
-    const auto job = queue_.enqueue({.time_limit = 50ms});
+    const auto job = queue_.enqueue({.attempt_timeout = 50ms});
     drain([&](leasehold::job& mine) {
         EXPECT_TRUE(stopped(mine.stop(), 20s));
-        EXPECT_EQ(mine.why_stopped(), job_stop_reason::time_limit);
+        EXPECT_EQ(mine.why_stopped(), job_stop_reason::attempt_timeout);
     });
     EXPECT_EQ(state_of(job.id), job_state::retryable);
     EXPECT_EQ(info_of(job.id).error, "it took longer than its time limit");
@@ -194,13 +194,13 @@ TEST_F(worker_suite, a_worker_that_rests_leaves_its_jobs_to_others) {
     for (int each = 0; each < count; ++each) queue_.enqueue({});
     auto by = settings(1);
     by.prefetch = count;
-    by.drains = false;
+    by.stop_when_idle = false;
     std::atomic<int> tries = 0;
     shift poor{second_, by, [&](leasehold::job& mine) {
                    ++tries;
                    mine.release_and_rest(1h);
                }};
-    ASSERT_TRUE(eventually([&] { return poor.does.so_far().returned == count; }));
+    ASSERT_TRUE(eventually([&] { return poor.does.progress().returned == count; }));
     EXPECT_EQ(tries, 1) << "what had not started goes back, too";
     const auto report = drain([&](leasehold::job& mine) { EXPECT_EQ(mine.attempt(), 1); });
     EXPECT_EQ(report.completed, count);
@@ -260,7 +260,7 @@ TEST_F(worker_suite, what_is_interrupted_has_not_failed) {
     const auto job = queue_.enqueue({});
     std::promise<void> started;
     auto by = settings(1);
-    by.drain_for = 0ms;
+    by.drain_timeout = 0ms;
     shift working{second_, by, [&](leasehold::job& mine) {
                       started.set_value();
                       EXPECT_TRUE(stopped(mine.stop(), 20s));
@@ -281,7 +281,7 @@ TEST_F(worker_suite, a_handler_that_does_not_stop_is_abandoned_and_its_job_given
     const auto has_ended = std::make_shared<std::promise<void>>();
     std::promise<void> started;
     auto by = settings(1);
-    by.drain_for = by.stop_within = 0ms;
+    by.drain_timeout = by.stop_within = 0ms;
     by.abandons_handlers = true;
     {
         shift working{second_, by, [&started, go_on, has_ended](leasehold::job&) {
@@ -304,7 +304,7 @@ TEST_F(worker_suite, run_returns_when_all_handlers_have_ended) {
     std::promise<void> started, go_on;
     std::atomic<bool> has_ended = false, had_ended = false;
     auto by = settings(1);
-    by.drain_for = by.stop_within = 0ms;
+    by.drain_timeout = by.stop_within = 0ms;
     shift working{second_, by, [&](leasehold::job&) {
                       started.set_value();
                       go_on.get_future().wait();
@@ -404,7 +404,7 @@ TEST_F(worker_suite, a_session_that_is_lost_while_it_drains_is_told_to_its_handl
     queue_.enqueue({});
     std::promise<void> started;
     auto by = settings(1);
-    by.drain_for = 1h;
+    by.drain_timeout = 1h;
     shift working{second_, by, [&](leasehold::job& mine) {
                       started.set_value();
                       EXPECT_TRUE(stopped(mine.stop(), 20s));
@@ -421,7 +421,7 @@ TEST_F(worker_suite, a_job_is_cancelled_while_its_worker_ends) {
     const auto job = queue_.enqueue({});
     std::promise<void> started;
     auto by = settings(1);
-    by.drain_for = 1h;
+    by.drain_timeout = 1h;
     shift working{second_, by, [&](leasehold::job& mine) {
                       started.set_value();
                       EXPECT_TRUE(stopped(mine.stop(), 20s));
@@ -437,7 +437,7 @@ TEST_F(worker_suite, a_job_is_cancelled_while_its_worker_ends) {
 
 // The last claim before it came due again had brought nothing.
 TEST_F(worker_suite, a_drain_does_what_has_failed_and_is_due_at_once) {
-    queue_.enqueue({.retry = {.delay = 0ms, .delay_max = 0ms}});
+    queue_.enqueue({.retry = {.delay = 0ms, .max_delay = 0ms}});
     const auto by = settings(1);
     const auto report = drain(
         [&](leasehold::job& mine) {
@@ -462,7 +462,7 @@ TEST_F(worker_suite, settings_out_of_range_are_refused) {
     EXPECT_EQ(code_of({}), errc::invalid_argument) << "no queue";
     EXPECT_EQ(code_of({.queues = {""}}), errc::invalid_argument);
     EXPECT_EQ(code_of({.queues = {"a", "a"}}), errc::invalid_argument);
-    EXPECT_EQ(code_of({.queues = {"a"}, .threads = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.queues = {"a"}, .concurrency = 0}), errc::invalid_argument);
     EXPECT_EQ(code_of({.queues = {"a"}, .prefetch = -1}), errc::invalid_argument);
     EXPECT_EQ(code_of({.queues = {"a"}, .poll_every = 1ms}), errc::invalid_argument);
     leasehold::worker idle{mine, {.queues = {"a"}}};

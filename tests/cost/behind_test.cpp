@@ -52,7 +52,7 @@ protected:
                 EXPECT_TRUE(stores.get<job_need_store>().over(on, {needed}).empty());
             }
         );
-        constexpr auto most = static_cast<std::int64_t>(job_need_store::rows_max);
+        constexpr auto most = static_cast<std::int64_t>(job_need_store::max_rows);
         const auto over = std::min(count, most);
         expect_reads(
             "over, of one that has ended",
@@ -91,8 +91,8 @@ protected:
         made.ordering_key = name;
         return made;
     }
-    static claim_request wants(const std::string& queue, int jobs_max) {
-        return {queue, {}, jobs_max, numbered(1), "cost"};
+    static claim_request wants(const std::string& queue, int max_jobs) {
+        return {queue, {}, max_jobs, numbered(1), "cost"};
     }
     std::vector<claimed_job> claimed(const claim_request& wanted) const {
         std::vector<claimed_job> got;

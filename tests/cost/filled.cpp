@@ -265,7 +265,7 @@ void fill(connection& on, const volume& size, const wording& words) {
 
 database_settings patient_settings() {
     database_settings settings = patient();
-    settings.connections_max = 1;
+    settings.max_connections = 1;
     settings.statement_timeout = std::chrono::minutes{10};
     return settings;
 }

@@ -20,17 +20,17 @@ protected:
     static job_queue_store& queues_of(const store_set& of) { return of.get<job_queue_store>(); }
     static job_need_store& needs_of(const store_set& of) { return of.get<job_need_store>(); }
     // PostgreSQL reads a table of one page whole: that of the queues, of which there are fewer.
-    static constexpr int queues_max = 30;
+    static constexpr int max_queues = 30;
 
-    static claim_request wants(const char* queue, int jobs_max) {
-        return {queue, {}, jobs_max, numbered(1), "cost"};
+    static claim_request wants(const char* queue, int max_jobs) {
+        return {queue, {}, max_jobs, numbered(1), "cost"};
     }
-    std::vector<claimed_job> claimed(const char* queue, int jobs_max) const {
+    std::vector<claimed_job> claimed(const char* queue, int max_jobs) const {
         std::vector<claimed_job> got;
         run([&](connection& on, store_set& stores) {
-            got = jobs_of(stores).claim(on, wants(queue, jobs_max)).jobs;
+            got = jobs_of(stores).claim(on, wants(queue, max_jobs)).jobs;
         });
-        EXPECT_EQ(std::ssize(got), jobs_max);
+        EXPECT_EQ(std::ssize(got), max_jobs);
         return got;
     }
     static std::vector<job_end> ends_of(
@@ -60,17 +60,17 @@ protected:
         });
         return id;
     }
-    std::int64_t promoted(const char* queue, int jobs_max) const {
+    std::int64_t promoted(const char* queue, int max_jobs) const {
         std::int64_t count = 0;
         run([&](connection& on, store_set& stores) {
-            count = queues_of(stores).promote(on, queue, jobs_max);
+            count = queues_of(stores).promote(on, queue, max_jobs);
         });
         return count;
     }
-    std::int64_t pruned(int rows_max) const {
+    std::int64_t pruned(int max_rows) const {
         std::int64_t count = 0;
         run([&](connection& on, store_set& stores) {
-            count = queues_of(stores).prune(on, rows_max, 0);
+            count = queues_of(stores).prune(on, max_rows, 0);
         });
         return count;
     }
@@ -83,7 +83,7 @@ protected:
 
 TEST_P(job_cost, claiming) {
     claimed("plain", 1);
-    expect_reads("claim of 1", {8 + queues_max, 20, 800}, [&](connection& on, store_set& stores) {
+    expect_reads("claim of 1", {8 + max_queues, 20, 800}, [&](connection& on, store_set& stores) {
         EXPECT_EQ(jobs_of(stores).claim(on, wants("plain", 1)).jobs.size(), 1U);
     });
     expect_reads(
@@ -95,7 +95,7 @@ TEST_P(job_cost, claiming) {
     );
     expect_reads(
         "claim of nothing",
-        {6 + queues_max, 10, 500},
+        {6 + max_queues, 10, 500},
         [&](connection& on, store_set& stores) {
             EXPECT_TRUE(jobs_of(stores).claim(on, wants("nothing", 100)).jobs.empty());
         }
@@ -196,7 +196,7 @@ TEST_P(job_cost, claiming_beside_an_old_snapshot_reads_what_has_gone_since) {
 TEST_P(job_cost, claiming_where_a_limit_is_reads_what_runs) {
     run([&](connection& on, store_set& stores) {
         queue_limits limits;
-        limits.running_max = 10'000;
+        limits.max_running = 10'000;
         queues_of(stores).set_limits(on, "crowded", limits);
     });
     claimed("crowded", 1);
@@ -318,7 +318,7 @@ TEST_P(job_cost, looking_and_promoting) {
     });
     expect_reads(
         "look at 3",
-        {5 * 3 + queues_max, 9 * 3, 300 * 3},
+        {5 * 3 + max_queues, 9 * 3, 300 * 3},
         [&](connection& on, store_set& stores) {
             const auto seen = queues_of(stores).look(on, {"plain", "keyed", "nothing"});
             EXPECT_TRUE(seen[0].has_available && seen[0].next_due_in);

@@ -57,8 +57,8 @@ TEST_F(mysql_handshake, cut_during_tls_does_not_end_a_wait) {
         std::atomic<bool> has_ended = false, has_got = false;
         testing::thread waiting{[&] {
             mutex_settings keen;
-            keen.poll_min = 1ms;
-            keen.poll_max = 20ms;
+            keen.min_poll = 1ms;
+            keen.max_poll = 20ms;
             try {
                 has_got = testing::is_granted(mutex{waiter, "k", keen}.acquire_for(2min));
             } catch (const error& failure) {

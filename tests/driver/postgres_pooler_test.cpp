@@ -134,7 +134,7 @@ TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
     settings.names.prefix = "pooled_doctor_";
     const database db = postgres::open(pooler_->here().url(), settings);
     migrate(db);
-    const auto all = examine(db);
+    const auto all = diagnose(db);
     migrate_down(db, 0);
     const auto told = testing::find(all, "pooler");
     ASSERT_TRUE(told) << testing::names_of(all);

@@ -45,7 +45,8 @@ protected:
     // Does all there is, and counts.
     worker_report drain(std::atomic<int>& done) const {
         session mine{db_, calm("worker")};
-        worker does{mine, {.queues = {"q"}, .threads = 2, .prefetch = 10, .drains = true}};
+        worker does{
+            mine, {.queues = {"q"}, .concurrency = 2, .prefetch = 10, .stop_when_idle = true}};
         does.handle_all([&](job&) { ++done; });
         return does.run();
     }

@@ -15,9 +15,9 @@ protected:
     database open_by_relay() const {
         database_settings settings;
         settings.names = first_.settings().names;
-        settings.connections_max = bound;
+        settings.max_connections = bound;
         settings.statement_timeout = 500ms;
-        settings.acquire_timeout = 5s;
+        settings.pool_timeout = 5s;
         return open_at(with_port(url_, relay_.port()), settings);
     }
     int connected(const std::vector<std::int64_t>& ids) {

@@ -96,7 +96,7 @@ TEST_F(connection_loss, before_a_first_grant_it_is_made_again) {
     ASSERT_TRUE(got);
     EXPECT_TRUE(got->verify());
     EXPECT_TRUE(has_live_row(one));
-    EXPECT_EQ(one.end_with(*got), release_outcome::released);
+    EXPECT_EQ(one.end_with(std::move(*got)), release_outcome::released);
     EXPECT_FALSE(has_live_row(one));
 }
 
@@ -115,7 +115,7 @@ TEST_F(connection_loss, in_the_middle_of_a_first_grant_there_is_a_session_all_th
     EXPECT_TRUE(has_live_row(one));
     const auto deadline = one.deadline();
     EXPECT_TRUE(eventually([&] { return one.deadline() > deadline; })) << "it has a heartbeat";
-    EXPECT_EQ(one.end_with(*held), release_outcome::released);
+    EXPECT_EQ(one.end_with(std::move(*held)), release_outcome::released);
     EXPECT_FALSE(has_live_row(one));
     EXPECT_TRUE(mutex(two, name).try_acquire());
 }
@@ -127,7 +127,7 @@ TEST_F(connection_loss, in_the_middle_of_an_end_with_a_release_both_are_done_all
     ASSERT_TRUE(got);
     transaction other = first_.begin();
     server_->lock_key_row(transaction_ref{other}.inside(), name);
-    auto ended = std::async(std::launch::async, [&] { return one.end_with(*got); });
+    auto ended = std::async(std::launch::async, [&] { return one.end_with(std::move(*got)); });
     cut_who_waits_behind(other);
     other.rollback();
     EXPECT_EQ(ended.get(), release_outcome::released);

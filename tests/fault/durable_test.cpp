@@ -150,8 +150,8 @@ protected:
     }
     static mutex_settings keen() {
         mutex_settings chosen;
-        chosen.poll_min = 1ms;
-        chosen.poll_max = 20ms;
+        chosen.min_poll = 1ms;
+        chosen.max_poll = 20ms;
         return chosen;
     }
     void wait_for_a_waiter(const key& name) const {
@@ -251,7 +251,7 @@ TEST_P(durable_grants, of_those_that_several_hold) {
     latch parts{one, "parts", 2};
     auto place = durably("a place at a latch", [&] { return parts.try_join(); });
     durably("an arrival", [&] {
-        parts.arrive(*place);
+        parts.arrive(std::move(*place));
         return true;
     });
 }

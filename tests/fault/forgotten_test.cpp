@@ -24,7 +24,7 @@ protected:
     // A call of this handle that finds the server away tries again, for as long as a test may take.
     static database steady() {
         database_settings settings;
-        settings.acquire_timeout = 60s;
+        settings.pool_timeout = 60s;
         return current().open(settings);
     }
     // Then `by` has a connection again: the first request on an old one would be lost on its way.

@@ -17,15 +17,15 @@ using std::chrono::milliseconds;
 class full_server : public server_suite {
 protected:
     static constexpr milliseconds patience{1000};
-    static constexpr milliseconds pause_max{2000};  // between two attempts to connect
-    static constexpr milliseconds pause_last_min = pause_max / 2;
+    static constexpr milliseconds max_pause{2000};  // between two attempts to connect
+    static constexpr milliseconds pause_last_min = max_pause / 2;
     static constexpr int pauses_until_last = 6;  // 50 ms, doubled
     static constexpr milliseconds tolerance{4000};
 
     database open_by_relay() const {
         database_settings settings;
         settings.names = first_.settings().names;
-        settings.acquire_timeout = patience;
+        settings.pool_timeout = patience;
         return open_at(with_port(url_, relay_.port()), settings);
     }
     // Takes the connections that are left, and returns the server's error.
@@ -92,9 +92,9 @@ TEST_F(full_server, is_asked_seldom_and_keeps_the_sessions_it_has) {
     const int attempts = relay_.accepted() - before;
     const auto took = since(start);
     // One caller at a time asks for all, and each that has no time left asks once more.
-    const auto attempts_max =
+    const auto max_attempts =
         pauses_until_last + took / pause_last_min + callers * (1 + took / patience);
-    EXPECT_LE(attempts, attempts_max) << "in " << took.count() << " ms";
+    EXPECT_LE(attempts, max_attempts) << "in " << took.count() << " ms";
     EXPECT_GT(attempts, 0);
 
     busy.clear();
@@ -107,7 +107,7 @@ TEST_F(full_server, is_asked_seldom_and_keeps_the_sessions_it_has) {
     taken_.clear();
     const auto room_since = local_clock::now();
     EXPECT_TRUE(wanted.get());
-    EXPECT_LE(since(room_since), pause_max + tolerance);
+    EXPECT_LE(since(room_since), max_pause + tolerance);
     EXPECT_TRUE(renewed(one));
 }
 

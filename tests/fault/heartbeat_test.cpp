@@ -120,7 +120,7 @@ TEST_F(heartbeat_fault, an_end_with_a_release_waits_for_one_and_removes_the_row)
     ASSERT_TRUE(held);
     transaction beat = first_.begin();
     EXPECT_EQ(renew_in(beat, one), heartbeat_status::renewed);
-    auto ended = std::async(std::launch::async, [&] { return one.end_with(*held); });
+    auto ended = std::async(std::launch::async, [&] { return one.end_with(std::move(*held)); });
     const auto id = id_of(beat);
     EXPECT_TRUE(eventually([&] { return is_waiting_behind(id); }));
     beat.commit();

@@ -9,7 +9,7 @@ namespace leasehold::testing {
 inline database_settings impatient(std::chrono::milliseconds limit) {
     database_settings settings;
     settings.connect_timeout = limit;
-    settings.acquire_timeout = limit;
+    settings.pool_timeout = limit;
     settings.statement_timeout = limit;
     return settings;
 }

@@ -34,9 +34,9 @@ protected:
     worker_settings settings() const {
         worker_settings made;
         made.queues = {name_};
-        made.threads = 1;
+        made.concurrency = 1;
         made.poll_every = 20ms;
-        made.drains = true;
+        made.stop_when_idle = true;
         return made;
     }
     std::string table(const char* name) const { return first_.settings().names.prefix + name; }
@@ -51,7 +51,7 @@ protected:
     }
     void limit() const {
         queue_limits limits;
-        limits.running_max = 1;
+        limits.max_running = 1;
         queue_.set_limits(limits);
     }
     // Ends whatever waits behind this transaction; or waits until the worker has given up.

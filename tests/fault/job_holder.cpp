@@ -58,7 +58,7 @@ void run(
     leasehold::session mine{db, settings};
     leasehold::worker_settings by;
     by.queues = {queue};
-    by.threads = mode == "commit" ? 2 : 1;
+    by.concurrency = mode == "commit" ? 2 : 1;
     by.prefetch = 10;
     by.poll_every = 50ms;
     leasehold::worker does{mine, by};

@@ -36,7 +36,7 @@ protected:
         std::vector<new_job> all(static_cast<std::size_t>(count));
         for (int at = 0; at < count; ++at) {
             all[static_cast<std::size_t>(at)].payload = std::to_string(at);
-            all[static_cast<std::size_t>(at)].rescues_max = 100;  // each round is one
+            all[static_cast<std::size_t>(at)].max_rescues = 100;  // each round is one
         }
         queue_.enqueue_many(all);
     }
@@ -58,7 +58,7 @@ protected:
         session mine{second_, calm("heir")};
         worker_settings by;
         by.queues = {name_};
-        by.threads = 2;
+        by.concurrency = 2;
         by.poll_every = 50ms;
         leasehold::worker does{mine, by};
         std::mutex one_at_a_time;

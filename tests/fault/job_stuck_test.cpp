@@ -152,11 +152,11 @@ protected:
         });
     }
     scene gone_on() {
-        const auto ids = waiting_for_ended(job_step::complete, job_need_store::passed_max);
+        const auto ids = waiting_for_ended(job_step::complete, job_need_store::max_passed);
         return available_scene(ids, [this] { settle_left(); });
     }
     scene given_up() {
-        auto ids = waiting_for_ended(job_step::discard, job_need_store::passed_max);
+        auto ids = waiting_for_ended(job_step::discard, job_need_store::max_passed);
         const job_id good = ids.back();
         ids.pop_back();
         return jobs_scene(
@@ -167,7 +167,7 @@ protected:
         );
     }
     scene left_waiting() {
-        const auto ids = waiting_for_ended(job_step::complete, job_need_store::passed_max);
+        const auto ids = waiting_for_ended(job_step::complete, job_need_store::max_passed);
         execute(
             first_, "DELETE FROM " + table("job_need") + " WHERE job_id IN " + list_of_numbers(ids)
         );
@@ -175,7 +175,7 @@ protected:
     }
     // By the worker that has ended the job they wait for.
     scene gone_on_at_once() {
-        const auto ids = waiting_for_ended(job_step::complete, job_need_store::rows_max);
+        const auto ids = waiting_for_ended(job_step::complete, job_need_store::max_rows);
         ended_ = {ids.front() - 1};
         return available_scene(ids, [this] {
             with_stores(second_, [&](connection& on, store_set& stores) {
@@ -190,7 +190,7 @@ protected:
     }
     scene fired_schedules() {
         const std::string name = fresh("schedule");
-        for (int each = 0; each < job_schedule_store::rows_max + 2; ++each) {
+        for (int each = 0; each < job_schedule_store::max_rows + 2; ++each) {
             job_schedule one;
             one.name = name + "/" + std::to_string(1000 + each);
             one.queue = queue_;
@@ -204,7 +204,7 @@ protected:
                 " SET next_at = next_at - 7200000000 WHERE queue = '" + queue_ + "'"
         );
         const std::string last =
-            name + "/" + std::to_string(1000 + job_schedule_store::rows_max + 1);
+            name + "/" + std::to_string(1000 + job_schedule_store::max_rows + 1);
         execute(
             first_,
             "UPDATE " + table("job_schedule") + " SET next_at = next_at + 60000000 WHERE name = '" +
@@ -231,7 +231,7 @@ protected:
             return list_jobs(second_, {.queue = queue_, .limit = 10'000}).size();
         };
         made.is_done = [jobs] { return jobs() == 1; };
-        made.is_all_done = [jobs] { return jobs() == job_schedule_store::rows_max + 2; };
+        made.is_all_done = [jobs] { return jobs() == job_schedule_store::max_rows + 2; };
         return made;
     }
 
@@ -294,7 +294,7 @@ TEST_F(stuck_rows, a_job_that_is_due_behind_a_locked_one_starts_in_time) {
     transaction somebody = first_.begin();
     lock(somebody, "job", "id = " + std::to_string(locked));
     session mine{second_, calm("worker")};
-    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 1h}};
+    leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 1h}};
     std::atomic<job_id> last = 0;
     does.handle_all([&](job& what) { last = what.id(); });
     std::stop_source stop;
@@ -334,7 +334,7 @@ TEST_F(stuck_rows, what_has_ended_and_may_not_be_removed_keeps_no_other_row_and_
         );
     }
     session mine{second_, calm("worker")};
-    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 20ms}};
+    leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 20ms}};
     std::atomic<int> done = 0;
     does.handle_all([&](job&) { ++done; });
     std::stop_source stop;

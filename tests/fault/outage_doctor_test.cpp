@@ -78,19 +78,19 @@ TEST_P(outage_doctor, longer_than_a_ttl_is_said_in_time_and_what_to_do) {
     // The tool asks like the first, and a program that has a connection already like the second.
     for (const auto& [asker, most] : {std::pair{open(), 2 * limit}, std::pair{db, 4 * limit}}) {
         const auto start = local_clock::now();
-        const auto all = examine(asker);
+        const auto all = diagnose(asker);
         EXPECT_LE(since(start), most + tolerance);
         ASSERT_FALSE(all.empty());
         for (const finding& each : all) {
             EXPECT_EQ(each.name == "unreachable", &each == &all.back()) << names_of(all);
         }
         EXPECT_LE(all.size(), most == 2 * limit ? 1U : 2U) << names_of(all);
-        EXPECT_EQ(all.back().weight, severity::error);
+        EXPECT_EQ(all.back().severity, severity::error);
         EXPECT_FALSE(all.back().why.empty());
         EXPECT_FALSE(all.back().remedy.empty());
     }
     const auto start = local_clock::now();
-    const auto refused = thrown_by([&] { examine_key(db, name); });
+    const auto refused = thrown_by([&] { diagnose_key(db, name); });
     EXPECT_LE(since(start), 2 * limit + tolerance);
     EXPECT_TRUE(refused);
 
@@ -107,7 +107,7 @@ TEST_P(outage_doctor, in_the_middle_ends_the_examination) {
     const std::size_t before = by->statements().size();
     constexpr std::size_t some = 12;  // of some thirty, and more
     between_.delay_by(50ms);
-    auto examination = std::async(std::launch::async, [&] { return examine(db); });
+    auto examination = std::async(std::launch::async, [&] { return diagnose(db); });
     ASSERT_TRUE(eventually([&] { return by->statements().size() >= before + some; }));
     cut();
     const auto start = local_clock::now();
@@ -118,7 +118,7 @@ TEST_P(outage_doctor, in_the_middle_ends_the_examination) {
     mend();
     const auto last = find(all, "unreachable");
     ASSERT_TRUE(last) << names_of(all);
-    EXPECT_EQ(last->weight, severity::error);
+    EXPECT_EQ(last->severity, severity::error);
     EXPECT_EQ(all.back().name, "unreachable") << names_of(all);
     EXPECT_TRUE(find(all, "server")) << "what was found before is kept: " << names_of(all);
     EXPECT_NE(last->remedy.find("run the doctor again"), std::string::npos) << last->remedy;

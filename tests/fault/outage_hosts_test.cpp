@@ -51,7 +51,7 @@ protected:
     database open_by_relay() const {
         database_settings settings;
         settings.names = first_.settings().names;
-        settings.acquire_timeout = 1500ms;
+        settings.pool_timeout = 1500ms;
         return open_at(with_port(url_, relay_.port()), settings);
     }
     relay relay_{host_of(url_), port_of(url_)};

@@ -22,7 +22,7 @@ protected:
 
     // The time that each limit allows for one request: a connection, and an answer.
     static constexpr milliseconds limit{1000};
-    static constexpr milliseconds request_max = 2 * limit;
+    static constexpr milliseconds max_request = 2 * limit;
     static constexpr milliseconds tolerance{5000};
 
     static session_settings brief(const char* name) {
@@ -48,7 +48,7 @@ protected:
         };
         calls_.push_back(
             {what,
-             requests * request_max + patience + tolerance,
+             requests * max_request + patience + tolerance,
              std::async(std::launch::async, std::move(run))}
         );
     }

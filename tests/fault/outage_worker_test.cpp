@@ -22,7 +22,7 @@ protected:
         settings.observer = told_;
         cut_off_ = current().open(settings);
         settings_.queues = {queue_.name()};
-        settings_.threads = 1;
+        settings_.concurrency = 1;
         settings_.poll_every = 50ms;
         timing_.ttl = 3s;
         timing_.heartbeat_every = 500ms;
@@ -101,7 +101,7 @@ TEST_F(outage_worker, asked_to_stop_it_ends_while_it_waits) {
 
 // Nobody waits for a drain that cron has started.
 TEST_F(outage_worker, one_that_drains_does_not_wait_for_its_beginning) {
-    settings_.drains = true;
+    settings_.stop_when_idle = true;
     worker does{*cut_off_, settings_, timing_};
     does.handle_all([](job&) {});
     control_.kill();

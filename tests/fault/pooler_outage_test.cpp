@@ -12,7 +12,7 @@ class pooler_outage : public server_suite {};
 TEST_F(pooler_outage, a_grant_that_a_fail_over_lost_is_told_to_its_holder) {
     server_control control{current().name};
     database_settings patient;
-    patient.acquire_timeout = 60s;
+    patient.pool_timeout = 60s;
     const database db = current().open(patient);
     const auto wait_for_answer = [&] {
         EXPECT_TRUE(

@@ -47,7 +47,7 @@ protected:
     database_settings settings() const {
         database_settings made = patient();
         made.connect_timeout = 1s;
-        made.acquire_timeout = 1s;
+        made.pool_timeout = 1s;
         made.statement_timeout = 1s;
         made.observer = told_;
         return made;
@@ -173,7 +173,7 @@ TEST_F(mixed_quorum, a_guard_refuses_a_transaction_of_another_engine) {
         if (was_used) (void)fence_guard{guarded}.highest("stock");
         transaction tx = other.begin();
         try {
-            fence_guard{guarded}.admit(tx, "stock", {7});
+            fence_guard{guarded}.admit_in(tx, "stock", {7});
             ADD_FAILURE() << "admitted in another database";
         } catch (const error& refused) {
             EXPECT_EQ(refused.code(), errc::wrong_transaction) << refused.what();

@@ -54,8 +54,8 @@ protected:
     }
     static mutex_settings keen() {
         mutex_settings settings;
-        settings.poll_min = 1ms;
-        settings.poll_max = 20ms;
+        settings.min_poll = 1ms;
+        settings.max_poll = 20ms;
         return settings;
     }
     static session_settings lively(const char* name) {
@@ -245,7 +245,7 @@ void settings_suite::a_session_comes_and_goes_with_its_lease() {
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->session, late.id());
     EXPECT_EQ(seen->metadata, words.metadata);
-    EXPECT_EQ(late.end_with(*held), release_outcome::released);
+    EXPECT_EQ(late.end_with(std::move(*held)), release_outcome::released);
     EXPECT_EQ(rows(), 0);
     EXPECT_FALSE(describe(two_, "h")->is_held);
 }

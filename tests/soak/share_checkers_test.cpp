@@ -110,7 +110,7 @@ TEST(weight_check, readers_together_and_then_a_writer_are_fine) {
     of.prove(two, 31, 0);
     of.give_back(one, 50);
     of.give_back(two, 60);
-    of.prove(of.take(book, 3, 58, 3, readers_max, 900), 70, 1);
+    of.prove(of.take(book, 3, 58, 3, max_readers, 900), 70, 1);
     EXPECT_TRUE(holds(check_weights(of.shares())));
     EXPECT_EQ(most_at_once(of.shares().at(book)), 2);
 }
@@ -118,21 +118,21 @@ TEST(weight_check, readers_together_and_then_a_writer_are_fine) {
 TEST(weight_check, reports_a_writer_who_believes_beside_a_reader) {
     told of;
     of.take(book, 1, 0, 1, 1, 900);
-    of.take(book, 2, 100, 2, readers_max, 900);
+    of.take(book, 2, 100, 2, max_readers, 900);
     EXPECT_TRUE(reports(check_weights(of.shares()), "believed to have 1001 of 1000"));
 }
 
 TEST(weight_check, reports_a_reader_who_believes_beside_a_writer) {
     told of;
-    of.take(book, 2, 0, 1, readers_max, 900);
+    of.take(book, 2, 0, 1, max_readers, 900);
     of.take(book, 1, 100, 2, 1, 900);
     EXPECT_TRUE(reports(check_weights(of.shares()), "believed to have 1001 of 1000"));
 }
 
 TEST(weight_check, reports_two_writers_that_prove_at_one_time) {
     told of;
-    const auto one = of.take(book, 1, 0, 1, readers_max, 20);
-    const auto two = of.take(book, 2, 30, 2, readers_max, 900);
+    const auto one = of.take(book, 1, 0, 1, max_readers, 20);
+    const auto two = of.take(book, 2, 30, 2, max_readers, 900);
     of.prove(one, 40, 1, phase::ok, 20);
     of.prove(two, 50, 2);
     const auto found = check_weights(of.shares());
@@ -142,8 +142,8 @@ TEST(weight_check, reports_two_writers_that_prove_at_one_time) {
 
 TEST(weight_check, what_did_not_commit_proves_nothing) {
     told of;
-    const auto one = of.take(book, 1, 0, 1, readers_max, 20);
-    const auto two = of.take(book, 2, 30, 2, readers_max, 900);
+    const auto one = of.take(book, 1, 0, 1, max_readers, 20);
+    const auto two = of.take(book, 2, 30, 2, max_readers, 900);
     of.prove(one, 40, 1, phase::unknown, 20);
     of.prove(two, 50, 1);
     EXPECT_TRUE(holds(check_weights(of.shares())));
@@ -151,8 +151,8 @@ TEST(weight_check, what_did_not_commit_proves_nothing) {
 
 TEST(weight_check, reports_what_has_committed_though_its_answer_was_lost) {
     told of;
-    const auto one = of.take(book, 1, 0, 1, readers_max, 20);
-    const auto two = of.take(book, 2, 30, 2, readers_max, 900);
+    const auto one = of.take(book, 1, 0, 1, max_readers, 20);
+    const auto two = of.take(book, 2, 30, 2, max_readers, 900);
     of.row(one, of.prove(one, 40, 1, phase::unknown, 20), 1);
     of.prove(two, 50, 1);
     EXPECT_TRUE(reports(check_weights(of.shares()), "proved to have 2000 of 1000"));
@@ -160,9 +160,9 @@ TEST(weight_check, reports_what_has_committed_though_its_answer_was_lost) {
 
 TEST(weight_check, belief_ends_with_a_loss_and_with_a_return) {
     told of;
-    of.lose(of.take(book, 1, 0, 1, readers_max, 900), 50);
-    of.give_back(of.take(book, 2, 60, 2, readers_max, 900), 100);
-    of.take(book, 3, 98, 3, readers_max, 900);
+    of.lose(of.take(book, 1, 0, 1, max_readers, 900), 50);
+    of.give_back(of.take(book, 2, 60, 2, max_readers, 900), 100);
+    of.take(book, 3, 98, 3, max_readers, 900);
     EXPECT_TRUE(holds(check_weights(of.shares())));
 }
 
@@ -201,7 +201,7 @@ struct proof_check : ::testing::Test, told {
     proof_check() {
         reader = take(book, 1, 0, 1, 1, 50);
         read = prove(reader, 10, 0);
-        writer = take(book, 2, 100, 2, readers_max, 900);
+        writer = take(book, 2, 100, 2, max_readers, 900);
         prove(writer, 110, 1);
         ends(book, 1);
     }
@@ -268,11 +268,11 @@ TEST_F(proof_check, a_permit_stays_good_when_others_are_granted) {
 
 struct reader_check : ::testing::Test, told {
     reader_check() {
-        writer = take(book, 1, 0, 1, readers_max, 50);
+        writer = take(book, 1, 0, 1, max_readers, 50);
         prove(writer, 10, 1);
         prove(writer, 20, 2);
         reader = take(book, 2, 100, 2, 1, 150);
-        next = take(book, 3, 200, 3, readers_max, 900);
+        next = take(book, 3, 200, 3, max_readers, 900);
     }
     findings found() const { return check_readers(shares()); }
     grant writer{}, reader{}, next{};

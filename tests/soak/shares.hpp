@@ -32,15 +32,15 @@ constexpr int share_of(share_kind kind, int number) {
 }
 const char* name_of(share_kind kind) noexcept;
 
-constexpr std::int64_t readers_max = 1000;
+constexpr std::int64_t max_readers = 1000;
 // The greatest total weight of all holders at once.
 constexpr std::int64_t capacity_of(int share) {
-    if (kind_of(share) == share_kind::shared) return readers_max;
+    if (kind_of(share) == share_kind::shared) return max_readers;
     if (kind_of(share) == share_kind::permits) return 3;
     return 1;
 }
 constexpr bool is_writer(std::int64_t weight) {
-    return weight == readers_max;
+    return weight == max_readers;
 }
 
 // The number of a commit that claims a row, and changes nothing of it.

@@ -10,7 +10,7 @@
 
 namespace leasehold::soak {
 
-constexpr int workers_max = 32;
+constexpr int max_workers = 32;
 
 enum class place : std::uint32_t {
     elsewhere = 0,
@@ -42,8 +42,8 @@ public:
 
 private:
     struct page {
-        std::array<std::atomic<place>, workers_max> places;
-        std::array<std::atomic<std::uint32_t>, workers_max> jobs;
+        std::array<std::atomic<place>, max_workers> places;
+        std::array<std::atomic<std::uint32_t>, max_workers> jobs;
         std::atomic<std::uint64_t> operations;  // that were answered
         std::atomic<bool> is_over;
     };

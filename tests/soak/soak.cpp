@@ -35,7 +35,7 @@ using std::chrono::seconds;
 
 // A machine may stand still once or twice when it matters; that nothing comes about again and again
 // is a fault.
-constexpr int voids_max = 2;
+constexpr int max_voids = 2;
 
 std::string variable(const std::string& name, const std::string& otherwise = {}) {
     const char* const found = std::getenv(name.c_str());
@@ -162,7 +162,7 @@ int run(const std::string& backend) {
     constexpr seconds most = 300s;
     seconds left{std::stoi(variable("LEASEHOLD_SOAK_SECONDS", "30"))};
     if (left < least) throw std::runtime_error("LEASEHOLD_SOAK_SECONDS must be at least 15");
-    int voids_left = voids_max;
+    int voids_left = max_voids;
     for (std::uint64_t seed = testing::seed(); left >= least; ++seed) {
         const plan round = make_plan(backend, seed, std::min(left, most));
         const verdict came_to = run_round(round, voids_left);

@@ -30,18 +30,18 @@ key key_of(int number) {
 }
 
 database open_database(
-    const std::string& url, const std::string& prefix, time_outs which, int connections_max
+    const std::string& url, const std::string& prefix, time_outs which, int max_connections
 ) {
     database_settings settings;
     settings.names.prefix = prefix;
-    settings.connections_max = connections_max;
+    settings.max_connections = max_connections;
     if (which == time_outs::of_workers) {
         settings.connect_timeout = 2s;
-        settings.acquire_timeout = 3s;
+        settings.pool_timeout = 3s;
         settings.statement_timeout = 5s;  // longer than a paused worker may hold a row
     } else {
         settings.connect_timeout = 20s;
-        settings.acquire_timeout = 30s;
+        settings.pool_timeout = 30s;
         settings.statement_timeout = 30s;
     }
 #ifdef LEASEHOLD_WITH_SQLITE

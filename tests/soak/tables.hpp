@@ -27,7 +27,7 @@ key key_of(int number);
 // By the beginning of the URL. Workers have short time-outs: a hanging call should be noticed.
 enum class time_outs { of_workers, of_the_conductor };
 database open_database(
-    const std::string& url, const std::string& prefix, time_outs which, int connections_max = 4
+    const std::string& url, const std::string& prefix, time_outs which, int max_connections = 4
 );
 
 struct counters {

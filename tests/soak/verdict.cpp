@@ -144,7 +144,7 @@ void print_jobs(const all_jobs& all) {
     );
     print_line(
         "jobs at once",
-        text(most_run_at_once(all, limited_queue)) + " of " + text(running_max) + ", elsewhere " +
+        text(most_run_at_once(all, limited_queue)) + " of " + text(max_running) + ", elsewhere " +
             text(most_run_at_once(all, free_queue))
     );
 }
@@ -175,11 +175,11 @@ void print(const fault_counts& counts) {
 }
 
 void print(const findings& found) {
-    constexpr std::size_t shown_max = 20;
-    for (std::size_t at = 0; at < found.size() && at < shown_max; ++at) {
+    constexpr std::size_t max_shown = 20;
+    for (std::size_t at = 0; at < found.size() && at < max_shown; ++at) {
         std::printf("VIOLATION %s %s\n", found[at].check.c_str(), found[at].text.c_str());
     }
-    if (found.size() > shown_max) std::printf("... and %zu more\n", found.size() - shown_max);
+    if (found.size() > max_shown) std::printf("... and %zu more\n", found.size() - max_shown);
 }
 
 }  // namespace leasehold::soak

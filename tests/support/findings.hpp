@@ -19,7 +19,7 @@ inline std::optional<finding> find(const std::vector<finding>& all, std::string_
 
 // The doctor's finding of that name about this database.
 inline std::optional<finding> examined(const database& db, std::string_view name) {
-    return find(examine(db), name);
+    return find(diagnose(db), name);
 }
 
 // All of them, for failures.

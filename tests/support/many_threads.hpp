@@ -35,7 +35,7 @@ public:
         std::vector<lent_connection> taken;
         auto& within = *through.inner();
         within.acquires().overtake_after(std::chrono::hours{1});
-        for (int each = 0; each < within.settings().connections_max; ++each) {
+        for (int each = 0; each < within.settings().max_connections; ++each) {
             taken.emplace_back(within.connections());
         }
         for (int each = 0; each < threads; ++each) {

@@ -48,13 +48,13 @@ public:
             std::size_t looked = 0;
             for (const auto& [name, row] : all.tables.needs) {
                 if (!sees(row, all.from) || name <= before) continue;
-                if (++looked > passed_max) return some;
+                if (++looked > max_passed) return some;
                 some.second = name;
                 if (const auto became = all.end_of(name.first)) {
                     some.first.push_back({{name.second, name.first, row.until}, *became});
                 }
             }
-            if (looked < passed_max) some.second = {};
+            if (looked < max_passed) some.second = {};
             return some;
         });
         place = {last.first, last.second};

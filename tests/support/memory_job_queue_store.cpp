@@ -21,7 +21,7 @@ job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
     info.state = row.state;
     info.priority = row.what.priority;
     info.attempts = row.attempts;
-    info.attempts_max = row.what.retry.attempts_max;
+    info.max_attempts = row.what.retry.max_attempts;
     info.rescues = row.rescues;
     info.token = {row.token};
     info.payload = row.what.payload;
@@ -71,15 +71,15 @@ public:
         });
     }
 
-    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+    std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
         const auto attempt = [queue = std::string(queue),
-                              jobs_max](memory_tables& tables, seen_jobs& jobs) {
+                              max_jobs](memory_tables& tables, seen_jobs& jobs) {
             auto due = jobs.where([&](job_id id, const job_row& row) {
                 return row.queue == queue && row.due_at && *row.due_at <= tables.now &&
                        !jobs.is_locked(id);
             });
             std::ranges::stable_sort(due, {}, [&](job_id id) { return jobs.find(id)->due_at; });
-            due.resize(std::min(due.size(), static_cast<std::size_t>(jobs_max)));
+            due.resize(std::min(due.size(), static_cast<std::size_t>(max_jobs)));
             for (const job_id id : due) make_due(jobs, id);
             return std::optional{static_cast<std::int64_t>(due.size())};
         };
@@ -99,15 +99,15 @@ public:
     }
 
     rescue_result rescue(
-        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+        connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) override {
         const auto attempt =
-            [queue = std::string(queue), jobs_max, kept](memory_tables& tables, seen_jobs& jobs) {
+            [queue = std::string(queue), max_jobs, kept](memory_tables& tables, seen_jobs& jobs) {
                 auto lost = jobs.where([&](job_id id, const job_row& row) {
                     return row.queue == queue && row.state == job_state::running &&
                            !is_live_session(tables, *row.session) && !jobs.is_locked(id);
                 });
-                lost.resize(std::min(lost.size(), static_cast<std::size_t>(jobs_max)));
+                lost.resize(std::min(lost.size(), static_cast<std::size_t>(max_jobs)));
                 rescue_result done;
                 for (const job_id id : lost) rescue_one(jobs, id, kept, done);
                 return std::optional{done};
@@ -115,11 +115,11 @@ public:
         return ask<rescue_result>(on, "rescue", attempt);
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
         using answer = std::pair<std::int64_t, blocked_place>;
         const auto attempt =
-            [queue = std::string(queue), keys_max, place](memory_tables&, seen_jobs& jobs) {
+            [queue = std::string(queue), max_keys, place](memory_tables&, seen_jobs& jobs) {
                 std::set<std::string> behind;
                 const auto blocked = jobs.where([&](job_id, const job_row& row) {
                     const std::string& its = row.what.ordering_key;
@@ -130,8 +130,8 @@ public:
                 answer found{0, {}};
                 if (blocked.empty()) return std::optional{found};
                 auto end = behind.begin();
-                for (int each = 0; each < keys_max && end != behind.end(); ++each) ++end;
-                if (std::distance(behind.begin(), end) == keys_max) {
+                for (int each = 0; each < max_keys && end != behind.end(); ++each) ++end;
+                if (std::distance(behind.begin(), end) == max_keys) {
                     found.second.key = *std::prev(end);
                 }
                 behind.erase(end, behind.end());
@@ -150,8 +150,8 @@ public:
         return found.first;
     }
 
-    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
-        const auto attempt = [rows_max, kept_back](memory_tables& tables, seen_jobs& jobs) {
+    std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override {
+        const auto attempt = [max_rows, kept_back](memory_tables& tables, seen_jobs& jobs) {
             auto over = jobs.where([&](job_id id, const job_row& row) {
                 const auto need = tables.needs.lower_bound({id, 0});
                 const bool is_needed = need != tables.needs.end() && need->first.first == id;
@@ -160,7 +160,7 @@ public:
             });
             const auto passed = static_cast<std::ptrdiff_t>(std::min(over.size(), kept_back));
             over.erase(over.begin(), over.begin() + passed);
-            over.resize(std::min(over.size(), static_cast<std::size_t>(rows_max)));
+            over.resize(std::min(over.size(), static_cast<std::size_t>(max_rows)));
             for (const job_id id : over) jobs.put(id, std::nullopt);
             return std::optional{static_cast<std::int64_t>(over.size())};
         };
@@ -245,7 +245,7 @@ public:
     void set_limits(connection& on, std::string_view name, const queue_limits& limits) override {
         const auto attempt = [name = std::string(name), limits](memory_tables& tables, seen_jobs&) {
             auto& row = tables.queues[name];
-            const bool is_same_rate = row.limits.starts_max == limits.starts_max &&
+            const bool is_same_rate = row.limits.max_starts == limits.max_starts &&
                                       row.limits.starts_per == limits.starts_per;
             if (!is_same_rate) row.starts_from = {};
             row.limits = limits;
@@ -266,12 +266,12 @@ public:
     }
 
     std::map<std::string, std::int64_t> count_available(
-        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
     ) override {
         using counts = std::map<std::string, std::int64_t>;
         const auto attempt = [=, name = std::string(queue)](memory_tables&, seen_jobs& jobs) {
             counts all;
-            auto left = rows_max;
+            auto left = max_rows;
             jobs.where([&](job_id, const job_row& row) {
                 const bool is_wanted = row.queue == name && row.state == job_state::available &&
                                        (!kind || row.what.kind == *kind);
@@ -377,7 +377,7 @@ private:
             jobs.end(id, row, job_state::cancelled, kept.cancelled);
             return jobs.free_next_of(row);
         }
-        if (row.rescues >= row.what.rescues_max) {
+        if (row.rescues >= row.what.max_rescues) {
             ++done.quarantined;
             row.error = "quarantined: its workers died " + std::to_string(row.rescues) + " times";
             jobs.end(id, row, job_state::discarded, kept.discarded);

@@ -32,7 +32,7 @@ public:
         };
         auto seen = look(on, "due", is_due);
         std::ranges::stable_sort(seen.rows, {}, &job_schedule_row::next);
-        seen.rows.resize(std::min(seen.rows.size(), std::size_t{rows_max}));
+        seen.rows.resize(std::min(seen.rows.size(), std::size_t{max_rows}));
         return seen;
     }
 
@@ -96,7 +96,7 @@ public:
                 return row.what.name > after;
             }
         );
-        seen.rows.resize(std::min(seen.rows.size(), std::size_t{rows_max}));
+        seen.rows.resize(std::min(seen.rows.size(), std::size_t{max_rows}));
         return seen;
     }
 

@@ -33,13 +33,13 @@ public:
           starts_from_(std::max(row.starts_from, tables.now)),
           spent_(starts_from_ - tables.now),
           left_(
-              row.limits.running_max ? *row.limits.running_max - running
+              row.limits.max_running ? *row.limits.max_running - running
                                      : std::numeric_limits<int>::max()
           ) {}
 
     bool has_room() const {
         if (left_ <= 0 || row_.is_paused) return false;
-        return !row_.limits.starts_max ||
+        return !row_.limits.max_starts ||
                spent_ + cost_of(started_ + 1) <= microseconds{row_.limits.starts_per};
     }
     void start() {
@@ -47,7 +47,7 @@ public:
         ++started_;
     }
     void pay() {
-        if (row_.limits.starts_max && started_ > 0) {
+        if (row_.limits.max_starts && started_ > 0) {
             row_.starts_from = starts_from_ + cost_of(started_);
         }
     }
@@ -55,7 +55,7 @@ public:
 private:
     microseconds cost_of(std::int64_t starts) const {
         const std::int64_t per = microseconds{row_.limits.starts_per}.count();
-        const std::int64_t max = *row_.limits.starts_max;
+        const std::int64_t max = *row_.limits.max_starts;
         return microseconds{(starts * per + max - 1) / max};
     }
 
@@ -84,7 +84,7 @@ claim_result claim_in(memory_tables& tables, seen_jobs& jobs, const claim_reques
     });
     std::ranges::stable_sort(waiting, {}, [&](job_id id) { return jobs.find(id)->what.priority; });
     for (const job_id id : waiting) {
-        if (std::ssize(got.jobs) == wanted.jobs_max || !room.has_room()) break;
+        if (std::ssize(got.jobs) == wanted.max_jobs || !room.has_room()) break;
         job_row row = *jobs.find(id);
         if (!jobs.may_start(id, row)) {
             row.state = job_state::blocked;

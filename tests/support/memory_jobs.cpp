@@ -70,9 +70,9 @@ job_id seen_jobs::add(job_row row) {
     return id;
 }
 
-int seen_jobs::running_per_key_max(const std::string& queue) const {
+int seen_jobs::max_running_per_key(const std::string& queue) const {
     const auto found = tables_.queues.find(queue);
-    return found == tables_.queues.end() ? 1 : found->second.limits.running_per_key_max;
+    return found == tables_.queues.end() ? 1 : found->second.limits.max_running_per_key;
 }
 
 bool seen_jobs::is_behind_others(job_id id, const job_row& row) const {
@@ -81,7 +81,7 @@ bool seen_jobs::is_behind_others(job_id id, const job_row& row) const {
         return other < id && each.is_of_key(row) && !each.has_ended() &&
                each.state != job_state::scheduled;
     });
-    return std::ssize(before) >= running_per_key_max(row.queue);
+    return std::ssize(before) >= max_running_per_key(row.queue);
 }
 
 bool seen_jobs::may_start(job_id id, const job_row& row) const {
@@ -90,7 +90,7 @@ bool seen_jobs::may_start(job_id id, const job_row& row) const {
         if (!each.is_of_key(row) || each.has_ended() || other == id) return false;
         return other < id ? each.state != job_state::scheduled : each.state == job_state::running;
     });
-    return std::ssize(in_its_way) < running_per_key_max(row.queue);
+    return std::ssize(in_its_way) < max_running_per_key(row.queue);
 }
 
 void seen_jobs::free_next_of(const job_row& gone) {
@@ -140,7 +140,7 @@ claimed_job claimed_from(job_id id, const job_row& row) {
     job.rescues = row.rescues;
     job.ordering_key = row.what.ordering_key;
     job.retry = row.what.retry;
-    job.time_limit = row.what.time_limit;
+    job.attempt_timeout = row.what.attempt_timeout;
     return job;
 }
 

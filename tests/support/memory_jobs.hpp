@@ -83,7 +83,7 @@ public:
 
     // The number of jobs of an ordering key that may run at a time, and whether as many stand
     // before a job.
-    int running_per_key_max(const std::string& queue) const;
+    int max_running_per_key(const std::string& queue) const;
     bool is_behind_others(job_id id, const job_row& row) const;
     // True when it may start now, with what runs already.
     bool may_start(job_id id, const job_row& row) const;

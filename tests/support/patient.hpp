@@ -9,7 +9,7 @@ namespace leasehold::testing {
 inline database_settings patient() {
     database_settings settings;
     settings.connect_timeout = std::chrono::seconds{60};
-    settings.acquire_timeout = std::chrono::seconds{60};
+    settings.pool_timeout = std::chrono::seconds{60};
     settings.statement_timeout = std::chrono::seconds{60};
     return settings;
 }

@@ -449,22 +449,22 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(acquire_test, contenders_over_bad_networks_never_hold_together) {
     constexpr int contenders = 5;
     constexpr int proofs_wanted = 60;
-    constexpr int rounds_max = 100;  // each takes 2 s where a grant nobody knows of is in the way
+    constexpr int max_rounds = 100;  // each takes 2 s where a grant nobody knows of is in the way
     std::atomic<int> inside = 0;
     std::atomic<int> together = 0;
     std::atomic<int> proofs = 0;
     const auto contend = [&](int me) {
         const auto plan = std::make_shared<fault_plan>();
         database_settings hasty;
-        hasty.acquire_timeout = 300ms;
+        hasty.pool_timeout = 300ms;
         hasty.statement_timeout = 100ms;
         session mine{model_.open(hasty, plan->wrapper()), eager()};
         plan->fail_when([me](std::string_view, int number) -> std::optional<fault> {
             if (number % (11 + me) != 0) return std::nullopt;
             return all_faults[static_cast<std::size_t>(number / (11 + me)) % std::size(all_faults)];
         });
-        mutex closing{mine, name_, {.poll_min = 1ms, .poll_max = 4ms}};
-        for (int round = 0; round < rounds_max && proofs < proofs_wanted; ++round) {
+        mutex closing{mine, name_, {.min_poll = 1ms, .max_poll = 4ms}};
+        for (int round = 0; round < max_rounds && proofs < proofs_wanted; ++round) {
             plan->carry_out_the_late();
             try {
                 auto held = closing.acquire_for(2s);

@@ -111,7 +111,7 @@ TEST_F(begin_race_test, who_enters_once_more_during_an_end_is_told_before_others
             if (!*again) return;
             told.emplace((*again)->lost(), [&] { was_held_when_told = model_.is_held(name_); });
         }};
-    EXPECT_EQ(mine.end_with(*held), release_outcome::still_held);
+    EXPECT_EQ(mine.end_with(std::move(*held)), release_outcome::still_held);
     ASSERT_TRUE(again && *again);
     EXPECT_EQ((*again)->why_lost(), loss_reason::session_ended);
     EXPECT_TRUE(was_held_when_told);
@@ -138,7 +138,7 @@ TEST_F(begin_race_test, who_has_entered_once_more_is_told_by_another_threads_end
         is_taken = others_get(name_);
         return std::nullopt;
     });
-    (void)mine.end_with(*held);
+    (void)mine.end_with(std::move(*held));
     EXPECT_TRUE(is_done);
     EXPECT_TRUE(is_taken);
     EXPECT_TRUE(is_told);
@@ -163,7 +163,7 @@ TEST_F(begin_race_test, an_end_whose_release_fails_leaves_the_row_expired_and_th
     auto held = mutex{mine, name_}.try_acquire();
     ASSERT_TRUE(held);
     plan_->fail_every("end_with_release", fault::refused);
-    EXPECT_TRUE(thrown_by([&] { (void)mine.end_with(*held); }));
+    EXPECT_TRUE(thrown_by([&] { (void)mine.end_with(std::move(*held)); }));
     EXPECT_EQ(held->why_lost(), loss_reason::released);
     EXPECT_FALSE(mine.is_live());
     EXPECT_TRUE(row(mine.id()));
@@ -310,7 +310,7 @@ TEST_F(begin_race_test, a_call_that_is_cancelled_while_it_begins_asks_no_more) {
 
 TEST_F(begin_race_test, an_end_stops_who_tries_to_connect_to_begin_it) {
     database_settings settings;
-    settings.acquire_timeout = 30s;
+    settings.pool_timeout = 30s;
     settings.statement_timeout = 30s;
     session mine{model_.open(settings, plan_->wrapper()), late()};
     plan_->fail_when([](std::string_view statement, int) -> std::optional<fault> {

@@ -76,7 +76,7 @@ TEST_F(begin_test, a_first_request_that_comes_after_the_end_grants_nothing) {
     plan_->fail_in_turn("start_with_grant", {fault::carried_out_late});
     auto held = mutex{second, key{"other"}}.try_acquire();
     ASSERT_TRUE(held);
-    EXPECT_EQ(second.end_with(*held), release_outcome::released);
+    EXPECT_EQ(second.end_with(std::move(*held)), release_outcome::released);
     ASSERT_TRUE(row(second.id())) << "kept: a first request is still on its way";
     plan_->carry_out_the_late();
     EXPECT_FALSE(model_.is_held(key{"other"}));
@@ -116,7 +116,7 @@ TEST_F(begin_test, whatever_becomes_of_the_last_request_the_key_is_free_and_the_
         auto held = mutex{mine, name}.try_acquire();
         ASSERT_TRUE(held);
         plan_->fail_in_turn("end_with_release", {how});
-        EXPECT_EQ(mine.end_with(*held), release_outcome::released);
+        EXPECT_EQ(mine.end_with(std::move(*held)), release_outcome::released);
         EXPECT_EQ(plan_->strikes(), 1);
         EXPECT_FALSE(model_.is_held(name));
         EXPECT_FALSE(mine.is_live());

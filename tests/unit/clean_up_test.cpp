@@ -43,20 +43,20 @@ protected:
 
 // The time-out is used up by the first of them, as where somebody keeps a row of its queue locked.
 TEST_F(clean_up_test, a_row_that_takes_all_the_time_there_is_does_so_once_in_a_pass) {
-    constexpr auto time_max = 500ms;
+    constexpr auto max_time = 500ms;
     make_queues({"a", "b"});
-    const auto until = local_clock::now() + time_max;
+    const auto until = local_clock::now() + max_time;
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (statement.find("serve") == std::string_view::npos) return std::nullopt;
         EXPECT_TRUE(eventually([&] { return local_clock::now() > until + 1s; }));
         return fault::refused;
     });
-    const auto report = reap(faulty(), {.time_max = time_max});
+    const auto report = reap(faulty(), {.timeout = max_time});
     EXPECT_FALSE(report.is_complete);
     EXPECT_EQ(report.rows_left, 1);
     EXPECT_EQ(progress().place, "a") << "the next step begins behind it";
     plan_->heal();
-    reap(faulty(), {.time_max = 1h});
+    reap(faulty(), {.timeout = 1h});
     EXPECT_TRUE(is_served("a"));
     EXPECT_TRUE(is_served("b"));
 }

@@ -30,8 +30,8 @@ std::string found_with(const std::function<void(store_set&)>& change) {
     auto stores = model->stores();
     change(*stores);
     database_settings settings;
-    settings.connections_max = 2;
-    settings.acquire_timeout = std::chrono::minutes{10};
+    settings.max_connections = 2;
+    settings.pool_timeout = std::chrono::minutes{10};
     const database over{std::make_shared<database::implementation>(
         [model](std::chrono::milliseconds) { return model->connect(); }, std::move(stores), settings
     )};

@@ -35,8 +35,8 @@ protected:
 
     static database_settings with_connections(int number) {
         database_settings made;
-        made.connections_max = number;
-        made.acquire_timeout = 1h;
+        made.max_connections = number;
+        made.pool_timeout = 1h;
         return made;
     }
 
@@ -229,12 +229,12 @@ TEST_F(combiner_test, what_the_statement_for_all_leaves_open_is_asked_alone) {
 
 TEST_F(combiner_test, one_statement_has_a_bound) {
     take();
-    start(combiner::requests_max + 3);
+    start(combiner::max_requests + 3);
     give_back();
     threads_.clear();
-    EXPECT_EQ(answers_.size(), combiner::requests_max + 3);
+    EXPECT_EQ(answers_.size(), combiner::max_requests + 3);
     EXPECT_EQ(together_, 2);
-    EXPECT_EQ(most_, combiner::requests_max);
+    EXPECT_EQ(most_, combiner::max_requests);
 }
 
 TEST_F(combiner_test, one_that_is_stopped_while_it_waits_leaves_the_others) {

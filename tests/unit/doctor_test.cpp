@@ -41,10 +41,10 @@ class told_health_store final : public health_store {
 public:
     explicit told_health_store(const answers& what) : what_(what) {}
 
-    std::vector<finding> examine_server(connection&, const examination_settings&) override {
+    std::vector<finding> examine_server(connection&, const diagnosis_settings&) override {
         return {{severity::good, "of_the_server", "", "", ""}};
     }
-    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
+    std::vector<finding> examine_tables(connection&, const diagnosis_settings&) override {
         return {};
     }
     microseconds clock(connection&) override {
@@ -130,7 +130,7 @@ protected:
             std::move(stores),
             database_settings{}
         )};
-        return examine(db);
+        return diagnose(db);
     }
     std::optional<finding> found(std::string_view name) { return find(examined(), name); }
 
@@ -149,7 +149,7 @@ TEST_F(doctor_test, a_server_that_is_not_there_is_all_that_is_said) {
     const auto all = examined();
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].name, "unreachable");
-    EXPECT_EQ(all[0].weight, severity::error);
+    EXPECT_EQ(all[0].severity, severity::error);
     EXPECT_NE(all[0].what.find("nobody is there"), std::string::npos);
 }
 
@@ -171,7 +171,7 @@ TEST_F(doctor_test, what_is_missing_is_an_error_and_what_is_more_a_warning) {
     const auto all = examined();
     std::vector<severity> drifts;
     for (const finding& each : all) {
-        if (each.name == "schema_drift") drifts.push_back(each.weight);
+        if (each.name == "schema_drift") drifts.push_back(each.severity);
     }
     EXPECT_EQ(drifts, (std::vector{severity::error, severity::warning}));
 }
@@ -214,7 +214,7 @@ TEST_F(doctor_test, what_is_refused_is_named_and_the_rest_is_looked_at) {
     says_.long_holds = {{"k", "a@h:1", 49h, 7}};
     const auto refused = found("not_looked_at");
     ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->weight, severity::warning);
+    EXPECT_EQ(refused->severity, severity::warning);
     EXPECT_TRUE(refused->what.starts_with("sessions could not be looked at")) << refused->what;
     const auto held = found("held_long");
     ASSERT_TRUE(held);
@@ -280,7 +280,7 @@ TEST_F(doctor_test, a_wait_is_unusual_by_what_the_queue_takes_otherwise) {
     says_.usual_time = 11s;
     const auto unusual = found("slower_than_usual");
     ASSERT_TRUE(unusual);
-    EXPECT_EQ(unusual->weight, severity::warning);
+    EXPECT_EQ(unusual->severity, severity::warning);
     EXPECT_NE(unusual->what.find("took 11 s in all"), std::string::npos) << unusual->what;
     says_.waiting_queues = {{"mail", 59s, false}};
     EXPECT_FALSE(found("slower_than_usual")) << "whoever waits for less than a minute";
@@ -357,7 +357,7 @@ TEST_F(doctor_test, a_server_that_stops_answering_is_asked_no_more) {
         const auto all = examined();
         const auto gone = find(all, "unreachable");
         ASSERT_TRUE(gone) << names_of(all);
-        EXPECT_EQ(gone->weight, severity::error);
+        EXPECT_EQ(gone->severity, severity::error);
         EXPECT_NE(gone->what.find("sessions: refused"), std::string::npos) << gone->what;
         EXPECT_FALSE(gone->remedy.empty());
         EXPECT_FALSE(find(all, "held_long")) << names_of(all);
@@ -379,7 +379,7 @@ TEST_F(doctor_test, a_user_who_may_not_ask_is_not_warned_of_it) {
     says_.refused = errc::permission_denied;
     const auto refused = found("not_looked_at");
     ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->weight, severity::good);
+    EXPECT_EQ(refused->severity, severity::good);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ protected:
     database told_through_faults() {
         database_settings settings;
         settings.observer = told_;
-        settings.acquire_timeout = 300ms;
+        settings.pool_timeout = 300ms;
         settings.statement_timeout = 300ms;
         return model_.open(settings, plan_->wrapper());
     }
@@ -189,7 +189,7 @@ TEST_F(events_test, a_release_that_cannot_be_said_is_told) {
 TEST_F(events_test, a_wait_for_a_connection_is_told_when_it_is_over) {
     record made;
     database_settings settings;
-    settings.connections_max = 1;
+    settings.max_connections = 1;
     settings.observer = told_;
     pool lends{
         [&](std::chrono::milliseconds) { return std::make_unique<idle_connection>(made); },

@@ -80,9 +80,9 @@ TEST_F(given_up_list_test, nothing_is_passed_over_when_old_ones_go_while_somebod
 }
 
 TEST_F(given_up_list_test, there_is_an_end_to_what_is_remembered) {
-    const int count = static_cast<int>(given_up_list::remembered_max);
+    const int count = static_cast<int>(given_up_list::max_remembered);
     remember(1, count + 2, 24h * 365);
-    EXPECT_EQ(list_.all().size(), given_up_list::remembered_max);
+    EXPECT_EQ(list_.all().size(), given_up_list::max_remembered);
     EXPECT_EQ(names_of(list_.next(start_ + 24h * 365, 1)), (names{"3"}));
 }
 

@@ -16,7 +16,7 @@ struct line {
 };
 
 TEST(job_attempt, each_step_has_its_state) {
-    constexpr int attempts_max = 3;
+    constexpr int max_attempts = 3;
     for (const auto& [step, delay, attempts, to] : std::vector<line>{
              {job_step::complete, 0us, 3, job_state::completed},
              {job_step::fail, 1h, 1, job_state::retryable},
@@ -28,7 +28,7 @@ TEST(job_attempt, each_step_has_its_state) {
              {job_step::release, 1h, 3, job_state::available},
              {job_step::discard, 0us, 1, job_state::discarded},
              {job_step::cancel, 0us, 1, job_state::cancelled}}) {
-        EXPECT_EQ(state_after(step, delay, attempts, attempts_max), to)
+        EXPECT_EQ(state_after(step, delay, attempts, max_attempts), to)
             << static_cast<int>(step) << " after attempt " << attempts;
     }
 }
@@ -37,7 +37,7 @@ TEST(job_attempt, an_end_is_of_the_claim_and_carries_the_words) {
     claimed_job job;
     job.id = 7;
     job.token.number = 8;
-    job.attempts = job.retry.attempts_max;
+    job.attempts = job.retry.max_attempts;
     const job_end end = end_after(job, job_step::fail, 5s, "no disk");
     EXPECT_EQ(end.id, 7);
     EXPECT_EQ(end.token.number, 8);

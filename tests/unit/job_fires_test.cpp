@@ -17,8 +17,8 @@ job_schedule minutely(misfire_policy policy) {
     made.queue = "q";
     made.every = 1min;
     made.misfire = policy;
-    made.catch_up_max = 3;
-    made.late_max = 90s;
+    made.max_catch_up = 3;
+    made.max_late = 90s;
     return made;
 }
 
@@ -46,7 +46,7 @@ TEST(job_fires, what_is_not_too_late_comes_under_each_policy) {
     }
 }
 
-TEST(job_fires, the_last_instant_in_time_is_that_of_late_max) {
+TEST(job_fires, max_the_last_instant_in_time_is_that_of_late) {
     const job_schedule what = minutely(misfire_policy::skip);
     EXPECT_EQ(fired(what, noon, noon + 90s).times.size(), 2U);
     const fires late = fired(what, noon, noon + 90s + 1us);
@@ -84,8 +84,8 @@ TEST(job_fires, of_missed_ones_alone_the_latest_comes_with_fire_once) {
 TEST(job_fires, more_than_a_thousand_come_in_parts) {
     job_schedule often = minutely(misfire_policy::catch_up);
     often.every = 1s;
-    often.catch_up_max = 100;
-    often.late_max = 3600s;
+    often.max_catch_up = 100;
+    often.max_late = 3600s;
     auto next = noon - 2h;
     std::size_t jobs = 0;
     for (int part = 0; next <= noon; ++part) {

@@ -41,7 +41,7 @@ private:
 TEST_F(job_idle_test, it_looks_once_in_each_interval_for_all_its_queues) {
     session mine{patient(), calm("idle")};
     leasehold::worker idle{
-        mine, {.queues = queues_, .threads = 4, .prefetch = 100, .poll_every = 10ms}};
+        mine, {.queues = queues_, .concurrency = 4, .prefetch = 100, .poll_every = 10ms}};
     idle.handle_all([](leasehold::job&) {});
     std::stop_source stop;
     {
@@ -69,7 +69,7 @@ TEST_F(job_idle_test, a_job_that_is_due_in_another_century_keeps_nobody_busy) {
     later.run_at = std::chrono::sys_days{std::chrono::year{2999} / 12 / 31};
     queue.enqueue(later);
     session mine{patient(), calm("idle")};
-    leasehold::worker idle{mine, {.queues = queues_, .threads = 1, .poll_every = 10ms}};
+    leasehold::worker idle{mine, {.queues = queues_, .concurrency = 1, .poll_every = 10ms}};
     std::atomic<int> done = 0;
     idle.handle_all([&](leasehold::job&) { ++done; });
     std::stop_source stop;
@@ -92,7 +92,7 @@ TEST_F(job_idle_test, what_was_claimed_is_done_where_needs_cannot_be_settled) {
     const auto batch = queue.enqueue_batch(jobs, {.kind = "then"});
     session mine{patient(), calm("worker")};
     leasehold::worker works{
-        mine, {.queues = {"one"}, .threads = 2, .prefetch = 4, .poll_every = 10ms}};
+        mine, {.queues = {"one"}, .concurrency = 2, .prefetch = 4, .poll_every = 10ms}};
     std::atomic<int> done = 0;
     std::atomic<bool> has_ended = false;
     works.handle_all([&](leasehold::job& each) {

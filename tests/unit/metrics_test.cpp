@@ -213,7 +213,7 @@ TEST(metrics, each_time_is_told_apart_by_how_it_ended) {
 TEST(metrics, keys_are_counted_under_few_labels) {
     metrics_settings settings;
     settings.label_name = "work";
-    settings.labels_max = 2;
+    settings.max_labels = 2;
     settings.label_of_key = [](std::string_view key) {
         if (key == "broken") throw std::runtime_error("no label");
         return std::string{key.substr(0, key.find('/'))};
@@ -322,7 +322,7 @@ TEST(metrics, ends_of_jobs_count_by_queue_kind_and_outcome) {
 
 TEST(metrics, jobs_are_counted_under_few_labels) {
     metrics_settings settings;
-    settings.labels_max = 2;
+    settings.max_labels = 2;
     metrics counts{settings};
     for (const char* const kind : {"a", "b", "c", "d", "a"}) {
         counts.on_event(told_of_job(event_kind::job_started, "q", kind));
@@ -377,7 +377,7 @@ TEST(metrics, what_a_later_version_tells_changes_nothing) {
 TEST(metrics, threads_lose_no_count) {
     constexpr int threads = 4, events = 20'000;
     metrics_settings settings;
-    settings.labels_max = 3;
+    settings.max_labels = 3;
     settings.label_of_key = [](std::string_view key) { return std::string{key}; };
     metrics counts{settings};
     {
@@ -403,7 +403,7 @@ TEST(metrics, threads_lose_no_count) {
 TEST(metrics, the_use_of_a_pool_is_printed_with_its_database) {
     memory_database model;
     database_settings settings;
-    settings.connections_max = 3;
+    settings.max_connections = 3;
     const database db = model.open(settings);
     const metrics counts;
     EXPECT_FALSE(exposition_reader{counts.text()}.value("leasehold_connections_max"));

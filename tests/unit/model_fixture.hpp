@@ -68,7 +68,7 @@ protected:
     database faulty() {
         database_settings settings;
         settings.observer = events_;
-        settings.acquire_timeout = 300ms;
+        settings.pool_timeout = 300ms;
         settings.statement_timeout = 300ms;
         return model_.open(settings, plan_->wrapper());
     }
@@ -76,7 +76,7 @@ protected:
     database patient() {
         database_settings settings;
         settings.observer = events_;
-        settings.acquire_timeout = 60s;
+        settings.pool_timeout = 60s;
         settings.statement_timeout = 60s;
         return model_.open(settings, plan_->wrapper());
     }

@@ -147,7 +147,7 @@ TEST_F(once_test, a_wait_for_a_tick_can_be_cancelled) {
 TEST_F(once_test, a_wait_for_a_tick_ends_when_the_session_is_lost) {
     session mine{sound(), brief()};
     once_settings settings;
-    settings.early_max = 1h;
+    settings.max_early = 1h;
     advance_until(hourly, 20min);
     model_.age_session(mine.id(), 1h);
     const auto failure = thrown_by([&] { (void)(once{mine, name_, hourly, settings}.start()); });
@@ -159,7 +159,7 @@ TEST_F(once_test, a_wait_for_a_tick_ends_when_the_session_is_lost) {
 TEST_F(once_test, nobody_waits_for_more_than_half_of_a_period) {
     session mine{sound(), lasting()};
     once_settings settings;
-    settings.early_max = 1h;
+    settings.max_early = 1h;
     advance_until(hourly, 31min);
     EXPECT_EQ(outlook(sound(), name_, hourly, settings).refusal, start_refusal::none);
     auto run = once{mine, name_, hourly, settings}.start();

@@ -55,7 +55,7 @@ TEST(open_test, a_driver_is_there_or_its_switch_is_named) {
     const auto built_in = drivers_built_in();
     for (const auto& each : all) {
         if (std::count(built_in.begin(), built_in.end(), each.driver) == 1) {
-            EXPECT_EQ(open(each.url, {.connections_max = 3}).settings().connections_max, 3);
+            EXPECT_EQ(open(each.url, {.max_connections = 3}).settings().max_connections, 3);
             continue;
         }
         const std::string words = refusal_of(each.url, errc::unsupported);

@@ -175,7 +175,7 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
     database_settings settings;
     settings.observer = events_;
     settings.statement_timeout = 5s;
-    settings.acquire_timeout = 5s;
+    settings.pool_timeout = 5s;
     auto one = std::make_unique<session>(model_.open(settings, plan_->wrapper()), eager());
     auto first = mutex{*one, key{"1"}}.try_acquire();
     auto second = mutex{*one, key{"2"}}.try_acquire();

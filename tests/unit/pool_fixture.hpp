@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 
 class pool_test : public ::testing::Test {
 protected:
-    static database_settings settings(int connections_max, milliseconds acquire_timeout) {
+    static database_settings settings(int max_connections, milliseconds pool_timeout) {
         database_settings made;
-        made.connections_max = connections_max;
-        made.acquire_timeout = acquire_timeout;
+        made.max_connections = max_connections;
+        made.pool_timeout = pool_timeout;
         return made;
     }
     // Fails while `broken_`, after counting the attempt.

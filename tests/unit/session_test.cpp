@@ -417,21 +417,21 @@ TEST_F(session_test, ending_wakes_everybody_who_waits) {
     std::vector<thread> waiting;
     waiting.emplace_back([&] {
         wait([&] {
-            return mutex{mine, "queue", {.poll_min = seldom, .poll_max = seldom}}.acquire(
+            return mutex{mine, "queue", {.min_poll = seldom, .max_poll = seldom}}.acquire(
                 cancel.get_token()
             );
         });
     });
     waiting.emplace_back([&] {
         wait([&] {
-            return multi_lock{mine, {"set"}, {.poll_min = seldom, .poll_max = seldom}}.acquire(
+            return multi_lock{mine, {"set"}, {.min_poll = seldom, .max_poll = seldom}}.acquire(
                 cancel.get_token()
             );
         });
     });
     waiting.emplace_back([&] {
         wait([&] {
-            semaphore permits{mine, "permits", 1, {.poll_min = seldom, .poll_max = seldom}};
+            semaphore permits{mine, "permits", 1, {.min_poll = seldom, .max_poll = seldom}};
             return permits.acquire(1, cancel.get_token());
         });
     });

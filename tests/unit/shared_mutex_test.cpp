@@ -12,7 +12,7 @@ class lost_announcement : public model_test, public ::testing::WithParamInterfac
 
 TEST_P(lost_announcement, is_made_again_and_leaves_nothing_behind) {
     session readers{sound(), calm("readers")}, writers{faulty(), eager("writers")};
-    shared_mutex read{readers, name_}, write{writers, name_, {.poll_min = 1ms, .poll_max = 20ms}};
+    shared_mutex read{readers, name_}, write{writers, name_, {.min_poll = 1ms, .max_poll = 20ms}};
     auto reading = read.try_acquire_shared();
     ASSERT_TRUE(reading);
     plan_->fail_in_turn("announce", {GetParam()});

@@ -71,7 +71,7 @@ TEST_F(
     const database db = patient();
     session one{db, calm()};
     hang();
-    constexpr int workers = unattended_calls::workers_max;
+    constexpr int workers = unattended_calls::max_workers;
     std::stop_source stop;
     std::vector<answer> hanging(workers), late(5), cancelled(5);
     for (const answer& each : hanging) mutex{one, name_}.acquire_async({}, each.taker());

@@ -79,13 +79,13 @@ private:
 TEST(unattended_calls, what_no_thread_is_free_for_is_given_up_in_its_time_though_all_hang) {
     hanging server;
     unattended_calls calls{8};
-    for (int each = 0; each < unattended_calls::workers_max; ++each) calls.add(made(server.step()));
-    EXPECT_TRUE(server.has(unattended_calls::workers_max));
+    for (int each = 0; each < unattended_calls::max_workers; ++each) calls.add(made(server.step()));
+    EXPECT_TRUE(server.has(unattended_calls::max_workers));
     const auto late = made([](int) { return std::nullopt; }, 20ms);
     calls.add(late);
     EXPECT_TRUE(eventually([&] { return late->given_up() == 1; }));
     EXPECT_EQ(late->steps(), 0);
-    EXPECT_EQ(calls.threads(), unattended_calls::workers_max + 2);
+    EXPECT_EQ(calls.threads(), unattended_calls::max_workers + 2);
     server.open();
     calls.await_none(nullptr, time_point::max());
     EXPECT_EQ(late->given_up(), 1);

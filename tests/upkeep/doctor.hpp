@@ -11,16 +11,16 @@
 
 namespace leasehold::testing {
 
-inline examination_settings strict() {
+inline diagnosis_settings strict() {
     using namespace std::chrono_literals;
-    examination_settings settings;
+    diagnosis_settings settings;
     settings.held_longer_than = settings.waiting_longer_than = settings.snapshot_older_than =
         settings.dead_longer_than = 1s;
     settings.connections_percent = 0;
-    settings.dead_rows_max = 0;
-    settings.history_length_max = 0;
-    settings.log_bytes_max = 0;
-    settings.slot_bytes_max = 0;
+    settings.max_dead_rows = 0;
+    settings.max_history_length = 0;
+    settings.max_log_bytes = 0;
+    settings.max_slot_bytes = 0;
     return settings;
 }
 
@@ -34,7 +34,7 @@ inline std::string from_afar(std::string url) {
 // Asks until there is such a finding; the last one asked for that is.
 inline std::optional<finding> soon_found(const database& db, std::string_view name) {
     std::optional<finding> found;
-    eventually([&] { return (found = find(examine(db, strict()), name)).has_value(); });
+    eventually([&] { return (found = find(diagnose(db, strict()), name)).has_value(); });
     return found;
 }
 

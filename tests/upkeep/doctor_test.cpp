@@ -39,8 +39,9 @@ protected:
     }
     std::optional<finding> soon_of_key(const key& name, std::string_view what) {
         std::optional<finding> found;
-        eventually([&] { return (found = find(examine_key(db_, name).findings, what)).has_value(); }
-        );
+        eventually([&] {
+            return (found = find(diagnose_key(db_, name).findings, what)).has_value();
+        });
         return found;
     }
 
@@ -49,7 +50,7 @@ protected:
 };
 
 TEST_F(doctor_test, new_tables_are_well) {
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     EXPECT_TRUE(find(all, "server"));
     EXPECT_TRUE(find(all, "heartbeats"));
     for (const char* each :
@@ -83,33 +84,33 @@ TEST_F(doctor_test, tables_that_were_changed_are_drift) {
         const place other;
         migrate(other.open());
         run_in(other.open(), {statement});
-        const auto found = find(examine(other.open()), "schema_drift");
+        const auto found = find(diagnose(other.open()), "schema_drift");
         ASSERT_TRUE(found) << statement;
-        EXPECT_NE(found->weight, severity::good);
+        EXPECT_NE(found->severity, severity::good);
         EXPECT_NE(found->what.find("leasehold_"), std::string::npos) << found->what;
     }
 }
 
 TEST_F(doctor_test, no_tables_are_an_error_and_nothing_else_is_asked) {
     migrate_down(db_, 0);
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     ASSERT_TRUE(find(all, "schema_missing")) << names_of(all);
     EXPECT_EQ(worst_of(all), severity::error);
     EXPECT_FALSE(find(all, "not_looked_at")) << names_of(all);
-    EXPECT_THROW(examine_key(db_, key{"k"}), error);
+    EXPECT_THROW(diagnose_key(db_, key{"k"}), error);
 }
 
 TEST_F(doctor_test, a_missing_migration_is_an_error) {
     migrate_down(db_, 5);
-    const auto found = find(examine(db_), "schema_version");
+    const auto found = find(diagnose(db_), "schema_version");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->weight, severity::error);
+    EXPECT_EQ(found->severity, severity::error);
     EXPECT_NE(found->what.find("migration 6"), std::string::npos) << found->what;
 }
 
 TEST_F(doctor_test, an_edited_migration_is_an_error) {
     run_in(db_, {"UPDATE leasehold_migration SET checksum = 'edited' WHERE version = 3"});
-    const auto found = find(examine(db_), "schema_version");
+    const auto found = find(diagnose(db_), "schema_version");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("migration 3"), std::string::npos) << found->what;
 }
@@ -117,16 +118,16 @@ TEST_F(doctor_test, an_edited_migration_is_an_error) {
 TEST_F(doctor_test, tables_of_another_name_are_told) {
     const database other = here_.open_named("other_");
     migrate(other);
-    const auto found = find(examine(db_), "other_installation");
+    const auto found = find(diagnose(db_), "other_installation");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("'other_'"), std::string::npos) << found->what;
-    EXPECT_FALSE(find(examine(db_), "schema_drift")) << "those are not ours";
+    EXPECT_FALSE(find(diagnose(db_), "schema_drift")) << "those are not ours";
 }
 
 // The test programs' tables in one database, for example.
 TEST_F(doctor_test, tables_of_many_other_names_are_one_finding) {
     for (const char* each : {"a_", "b_", "c_", "d_", "e_"}) migrate(here_.open_named(each));
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     const auto counted = std::count_if(all.begin(), all.end(), [](const finding& each) {
         return each.name == "other_installation";
     });
@@ -138,11 +139,11 @@ TEST_F(doctor_test, tables_of_many_other_names_are_one_finding) {
 // A user who migrates then has two installations.
 TEST_F(doctor_test, no_tables_beside_those_of_another_name_are_no_reason_to_migrate_at_once) {
     migrate_down(db_, 0);
-    const auto alone = find(examine(db_), "schema_missing");
+    const auto alone = find(diagnose(db_), "schema_missing");
     ASSERT_TRUE(alone);
     EXPECT_TRUE(alone->remedy.starts_with("run `leasehold migrate`")) << alone->remedy;
     migrate(here_.open_named("other_"));
-    const auto beside = find(examine(db_), "schema_missing");
+    const auto beside = find(diagnose(db_), "schema_missing");
     ASSERT_TRUE(beside);
     EXPECT_NE(beside->remedy.find("--table-prefix 'other_' doctor"), std::string::npos)
         << beside->remedy;
@@ -163,7 +164,7 @@ TEST_F(doctor_test, holds_of_the_dead_that_stay_are_told) {
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
     reap(db_);
-    EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
+    EXPECT_FALSE(find(diagnose(db_, strict()), "clean_up_behind"));
 }
 
 TEST_F(doctor_test, a_key_that_is_held_for_long_is_told_and_is_no_warning) {
@@ -171,7 +172,7 @@ TEST_F(doctor_test, a_key_that_is_held_for_long_is_told_and_is_no_warning) {
     auto held = mutex{one, "k"}.try_acquire();
     const auto found = soon_found(db_, "held_long");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->weight, severity::good);
+    EXPECT_EQ(found->severity, severity::good);
     EXPECT_NE(found->what.find("'k' is held for"), std::string::npos) << found->what;
     EXPECT_NE(found->what.find("keeper@"), std::string::npos) << found->what;
 }
@@ -183,7 +184,7 @@ TEST_F(doctor_test, a_key_that_several_hold_for_long_is_told_once) {
     ASSERT_TRUE(first && second);
     const auto all = [&] {
         std::vector<std::string> told;
-        for (const finding& each : examine(db_, strict())) {
+        for (const finding& each : diagnose(db_, strict())) {
             if (each.name == "held_long") told.push_back(each.what);
         }
         return told;
@@ -192,7 +193,7 @@ TEST_F(doctor_test, a_key_that_several_hold_for_long_is_told_once) {
     ASSERT_EQ(all().size(), 1u);
     EXPECT_TRUE(all()[0].starts_with("'s' is held for ")) << all()[0];
     EXPECT_NE(all()[0].find(" by one@"), std::string::npos) << all()[0];
-    EXPECT_FALSE(find(examine(db_), "held_long"));
+    EXPECT_FALSE(find(diagnose(db_), "held_long"));
 }
 
 TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
@@ -214,7 +215,7 @@ TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
     reap(db_);
-    EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
+    EXPECT_FALSE(find(diagnose(db_, strict()), "clean_up_behind"));
 }
 
 TEST_F(doctor_test, a_job_that_nobody_takes_and_a_paused_queue_are_told) {
@@ -224,26 +225,26 @@ TEST_F(doctor_test, a_job_that_nobody_takes_and_a_paused_queue_are_told) {
     ASSERT_TRUE(slow);
     EXPECT_NE(slow->what.find("'mail'"), std::string::npos) << slow->what;
     queue.pause();
-    const auto all = examine(db_, strict());
+    const auto all = diagnose(db_, strict());
     EXPECT_TRUE(find(all, "paused_queue"));
     EXPECT_FALSE(find(all, "slow_queue")) << "it is for another reason";
 }
 
 TEST_F(doctor_test, a_key_tells_in_which_state_it_is) {
-    EXPECT_TRUE(find(examine_key(db_, key{"never"}).findings, "never_locked"));
+    EXPECT_TRUE(find(diagnose_key(db_, key{"never"}).findings, "never_locked"));
     session one{db_, calm("one")}, other{db_, calm("other")};
     auto held = mutex{one, "k"}.try_acquire();
-    auto found = examine_key(db_, key{"k"});
+    auto found = diagnose_key(db_, key{"k"});
     ASSERT_TRUE(find(found.findings, "held"));
     ASSERT_TRUE(found.session);
     EXPECT_EQ(found.session->id, one.id());
     EXPECT_EQ(found.holders.size(), 1u);
     held->release();
-    EXPECT_TRUE(find(examine_key(db_, key{"k"}).findings, "free"));
+    EXPECT_TRUE(find(diagnose_key(db_, key{"k"}).findings, "free"));
 
     auto permit = semaphore{one, "s", 2}.try_acquire();
     auto more = semaphore{other, "s", 2}.try_acquire();
-    found = examine_key(db_, key{"s"});
+    found = diagnose_key(db_, key{"s"});
     EXPECT_EQ(found.holders.size(), 2u);
     EXPECT_NE(find(found.findings, "held")->what.find("and 1 more"), std::string::npos);
     EXPECT_EQ(worst_of(found.findings), severity::good);
@@ -268,7 +269,7 @@ TEST_F(doctor_test, a_key_whose_holder_died_tells_how_long_it_stays_closed) {
     silent(100ms, key{"it's"}, 2h);
     const auto found = soon_of_key(key{"it's"}, "lock_delay");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->weight, severity::warning);
+    EXPECT_EQ(found->severity, severity::warning);
     EXPECT_NE(found->what.find("min"), std::string::npos) << found->what;
 }
 
@@ -281,19 +282,19 @@ TEST_F(doctor_test, the_transaction_that_keeps_a_key_closed_is_told) {
     const database watcher = here_.open();
     std::optional<finding> found;
     ASSERT_TRUE(eventually([&] {
-        return (found = find(examine_key(watcher, name).findings, "row_locked")).has_value();
+        return (found = find(diagnose_key(watcher, name).findings, "row_locked")).has_value();
     }));
-    EXPECT_EQ(found->weight, severity::good) << "it is held, too";
+    EXPECT_EQ(found->severity, severity::good) << "it is held, too";
     proving.rollback();
 }
 
 TEST_F(doctor_test, limits_out_of_range_are_refused) {
-    examination_settings settings;
+    diagnosis_settings settings;
     settings.held_longer_than = 0s;
-    EXPECT_THROW(examine(db_, settings), error);
+    EXPECT_THROW(diagnose(db_, settings), error);
     settings = {};
     settings.connections_percent = 101;
-    EXPECT_THROW(examine(db_, settings), error);
+    EXPECT_THROW(diagnose(db_, settings), error);
 }
 
 }  // namespace

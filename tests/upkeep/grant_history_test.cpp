@@ -90,25 +90,25 @@ protected:
 };
 
 TEST_F(grant_history_test, is_off_at_first_and_then_nothing_is_written) {
-    EXPECT_FALSE(find_grant_history(db_).is_on);
-    EXPECT_EQ(find_grant_history(db_).keep, std::chrono::hours{24 * 30});
+    EXPECT_FALSE(grant_history_state(db_).is_on);
+    EXPECT_EQ(grant_history_state(db_).keep, std::chrono::hours{24 * 30});
     const auto before = here_.shape();
     take_and_release(name_);
     EXPECT_TRUE(list_grants(db_).empty());
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     EXPECT_NE(here_.shape(), before) << "triggers are not seen";
     take_and_release(name_);
-    drop_grant_history(db_);
+    disable_grant_history(db_);
     EXPECT_EQ(here_.shape(), before) << "something was left";
     take_and_release(name_);
     EXPECT_EQ(endings_of(name_), (std::vector{std::pair{std::int64_t{2}, grant_ending::released}}));
-    EXPECT_FALSE(find_grant_history(db_).is_on);
+    EXPECT_FALSE(grant_history_state(db_).is_on);
 }
 
 TEST_F(grant_history_test, says_who_and_for_how_long) {
-    keep_grant_history(db_, 90min);
-    keep_grant_history(db_);
-    EXPECT_EQ(find_grant_history(db_).keep, 90min) << "it is as before where it is not given";
+    enable_grant_history(db_, 90min);
+    enable_grant_history(db_);
+    EXPECT_EQ(grant_history_state(db_).keep, 90min) << "it is as before where it is not given";
     auto held = mutex{one_, name_, {.metadata = "words of ours"}}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_TRUE(list_grants(db_).empty()) << "it has not ended";
@@ -131,7 +131,7 @@ TEST_F(grant_history_test, says_who_and_for_how_long) {
 }
 
 TEST_F(grant_history_test, what_a_dead_session_had_has_ended_with_it) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     const session_id taken_from = begin(1h), reaped = begin(1h);
     take(name_, taken_from);
     const key swept{"swept"};
@@ -150,7 +150,7 @@ TEST_F(grant_history_test, what_a_dead_session_had_has_ended_with_it) {
 }
 
 TEST_F(grant_history_test, a_fixed_term_ends_when_it_is_over) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     auto held = mutex{one_, name_, {.hold_at_most = 1h}}.try_acquire();
     ASSERT_TRUE(held);
     // Granted two hours ago, for one and a half.
@@ -168,7 +168,7 @@ TEST_F(grant_history_test, a_fixed_term_ends_when_it_is_over) {
 }
 
 TEST_F(grant_history_test, what_is_freed_by_force_was_forced) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     const key shared{"shared"};
     auto held = mutex{one_, name_}.try_acquire();
     auto reader = shared_mutex{one_, shared}.try_acquire_shared();
@@ -188,7 +188,7 @@ TEST_F(grant_history_test, what_is_freed_by_force_was_forced) {
 }
 
 TEST_F(grant_history_test, a_key_that_is_handed_over_was_let_go) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     auto held = mutex{one_, name_}.try_acquire();
     ASSERT_TRUE(held);
     std::atomic<bool> has_it{false};
@@ -209,7 +209,7 @@ TEST_F(grant_history_test, a_key_that_is_handed_over_was_let_go) {
 }
 
 TEST_F(grant_history_test, has_those_who_share_a_key) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     const key shared{"shared"}, pool{"pool"};
     shared_mutex lock{one_, shared};
     auto held = lock.try_acquire_upgradeable();
@@ -233,7 +233,7 @@ TEST_F(grant_history_test, has_those_who_share_a_key) {
 }
 
 TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     const session_id silent = begin(1h);
     db_.inner()->use([&](connection& on, store_set& stores) {
         const holder_request wanted{
@@ -255,7 +255,7 @@ TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
 // SQLite's triggers know the boot's clock by what the clean-up has noted of the machine's.
 TEST_F(grant_history_test, after_the_date_was_put_back_nobody_held_for_less_than_nothing) {
     if (!is(engine::sqlite)) return;
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     auto held = semaphore{one_, name_, 1}.try_acquire();
     ASSERT_TRUE(held);
     change("UPDATE leasehold_grant_history_rule SET clock_offset = clock_offset + 3600000000");
@@ -265,7 +265,7 @@ TEST_F(grant_history_test, after_the_date_was_put_back_nobody_held_for_less_than
 }
 
 TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     auto set = multi_lock{one_, {key{"set/1"}, key{"set/2"}}}.try_acquire();
     ASSERT_TRUE(set);
     set->release();
@@ -276,7 +276,7 @@ TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
     latch door{one_, key{"door"}, 1};
     auto place = door.try_join();
     ASSERT_TRUE(place);
-    door.arrive(*place);
+    door.arrive(std::move(*place));
     std::vector<std::string> keys;
     for (const auto& each : list_grants(db_)) keys.push_back(each.key);
     std::sort(keys.begin(), keys.end());
@@ -285,7 +285,7 @@ TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
 
 // A fail-over that has lost commits leads to this: nobody may be kept from letting go.
 TEST_F(grant_history_test, of_a_token_that_is_given_twice_the_newer_grant_counts) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     take_and_release(name_);
     change("DELETE FROM leasehold_lock");
     auto held = mutex{other_, name_, {.metadata = "newer"}}.try_acquire();
@@ -297,7 +297,7 @@ TEST_F(grant_history_test, of_a_token_that_is_given_twice_the_newer_grant_counts
 }
 
 TEST_F(grant_history_test, each_of_many_grants_is_in_it_once) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     constexpr int threads = 4, rounds = 25;
     std::atomic<int> granted{0};
     {
@@ -322,7 +322,7 @@ TEST_F(grant_history_test, each_of_many_grants_is_in_it_once) {
 }
 
 TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     // SQLite's triggers tell the time in milliseconds: each ends in one of its own.
     for (const char* each : {"b/1", "a/1", "b/2", "a/2", "b/1"}) {
         take_and_release(key{each});
@@ -347,44 +347,44 @@ TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
     EXPECT_THROW(list_grants(db_, {.limit = 100'001}), error);
     EXPECT_THROW(list_grants(db_, {.ended_within = -1s}), error);
     EXPECT_THROW(list_grants(db_, {.prefix = "\xff"}), error);
-    EXPECT_THROW(keep_grant_history(db_, 59s), error);
-    EXPECT_THROW(keep_grant_history(db_, std::chrono::hours{24 * 366 * 101}), error);
+    EXPECT_THROW(enable_grant_history(db_, 59s), error);
+    EXPECT_THROW(enable_grant_history(db_, std::chrono::hours{24 * 366 * 101}), error);
 }
 
 // Otherwise all callers that want a key would wait behind it, and on MySQL and MariaDB a wait that
 // was too long would leave some triggers out.
 TEST_F(grant_history_test, to_keep_it_for_another_time_waits_for_nobody) {
     if (is(engine::sqlite)) return;  // where a writer waits for all others
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     transaction open = db_.begin();
     open.execute("SELECT fence FROM leasehold_lock");
     open.execute("SELECT fence FROM leasehold_holder");
-    keep_grant_history(db_, 90min);
-    EXPECT_EQ(find_grant_history(db_).keep, 90min);
+    enable_grant_history(db_, 90min);
+    EXPECT_EQ(grant_history_state(db_).keep, 90min);
     open.rollback();
     take_and_release(name_);
     EXPECT_EQ(list_grants(db_).size(), 1U);
 }
 
 TEST_F(grant_history_test, what_was_kept_for_long_enough_goes_with_the_clean_up) {
-    keep_grant_history(db_, 1h);
+    enable_grant_history(db_, 1h);
     for (int number = 0; number < 24; ++number) take_and_release(key{std::to_string(number)});
     change("UPDATE leasehold_grant_history SET " + minus("ended_at", 120));
     take_and_release(key{"young"});
-    drop_grant_history(db_);
-    EXPECT_EQ(reap(db_, {.rows_per_step_max = 10}).grants_removed, 24);
+    disable_grant_history(db_);
+    EXPECT_EQ(reap(db_, {.max_rows_per_step = 10}).grants_removed, 24);
     const auto left = list_grants(db_);
     ASSERT_EQ(left.size(), 1U);
     EXPECT_EQ(left[0].key, "young");
     EXPECT_EQ(reap(db_).grants_removed, 0);
     // A grant that is kept for a shorter time than before is old by the new time.
-    keep_grant_history(db_, 1min);
+    enable_grant_history(db_, 1min);
     change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     EXPECT_EQ(reap(db_).grants_removed, 1);
 }
 
 TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
-    keep_grant_history(db_, 1min);
+    enable_grant_history(db_, 1min);
     take_and_release(name_);
     change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     session_settings settings = calm("cleaner");
@@ -398,7 +398,7 @@ TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
 // A heartbeat, or a slow commit, may have the session's row locked just then.
 TEST_F(grant_history_test, an_end_waits_for_nobody_who_has_its_session_locked) {
     if (is(engine::sqlite)) return;  // where a writer has everything locked
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     const key shared{"shared"};
     auto alone = mutex{one_, name_}.try_acquire();
     auto beside = shared_mutex{one_, shared}.try_acquire_shared();
@@ -413,26 +413,26 @@ TEST_F(grant_history_test, an_end_waits_for_nobody_who_has_its_session_locked) {
 }
 
 TEST_F(grant_history_test, triggers_that_are_missing_are_noticed_and_made_again) {
-    keep_grant_history(db_);
-    EXPECT_FALSE(find_grant_history(db_).is_broken);
+    enable_grant_history(db_);
+    EXPECT_FALSE(grant_history_state(db_).is_broken);
     change(
         is(engine::postgres) ? "DROP TRIGGER leasehold_grant_ended ON leasehold_lock"
                              : "DROP TRIGGER leasehold_grant_ended"
     );
-    EXPECT_TRUE(find_grant_history(db_).is_broken);
-    EXPECT_TRUE(find(examine(db_), "history_not_written"));
+    EXPECT_TRUE(grant_history_state(db_).is_broken);
+    EXPECT_TRUE(find(diagnose(db_), "history_not_written"));
     take_and_release(name_);
     EXPECT_TRUE(list_grants(db_).empty());
-    keep_grant_history(db_);
-    EXPECT_FALSE(find_grant_history(db_).is_broken);
-    EXPECT_FALSE(find(examine(db_), "history_not_written"));
+    enable_grant_history(db_);
+    EXPECT_FALSE(grant_history_state(db_).is_broken);
+    EXPECT_FALSE(find(diagnose(db_), "history_not_written"));
     take_and_release(name_);
     EXPECT_EQ(list_grants(db_).size(), 1U);
 }
 
 // A restore may leave the triggers out.
 TEST_F(grant_history_test, that_all_triggers_are_missing_is_noticed) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     for (const auto& [trigger, table] :
          {std::pair{"grant_ended", "lock"},
           std::pair{"share_ended", "holder"},
@@ -441,13 +441,13 @@ TEST_F(grant_history_test, that_all_triggers_are_missing_is_noticed) {
         if (is(engine::postgres)) statement += std::string{" ON leasehold_"} + table;
         change(statement);
     }
-    EXPECT_TRUE(find_grant_history(db_).is_broken);
-    drop_grant_history(db_);
-    EXPECT_FALSE(find_grant_history(db_).is_broken);
+    EXPECT_TRUE(grant_history_state(db_).is_broken);
+    disable_grant_history(db_);
+    EXPECT_FALSE(grant_history_state(db_).is_broken);
 }
 
 TEST_F(grant_history_test, goes_with_the_tables) {
-    keep_grant_history(db_);
+    enable_grant_history(db_);
     take_and_release(name_);
     one_.end();
     other_.end();
@@ -456,7 +456,7 @@ TEST_F(grant_history_test, goes_with_the_tables) {
         return line.find("ended") != std::string::npos && line.find("grant") != std::string::npos;
     }));
     migrate(db_);
-    EXPECT_FALSE(find_grant_history(db_).is_on);
+    EXPECT_FALSE(grant_history_state(db_).is_on);
     migrate_down(db_, 0);
 }
 

@@ -36,10 +36,10 @@ protected:
     bool is_mysql() const { return db_.server().engine == engine::mysql; }
 
     void expect_said(const database& by, const std::string& setting) const {
-        const auto all = examine(by);
+        const auto all = diagnose(by);
         const auto found = find(all, "unsuitable");
         ASSERT_TRUE(found) << names_of(all);
-        EXPECT_EQ(found->weight, severity::error);
+        EXPECT_EQ(found->severity, severity::error);
         EXPECT_NE(found->what.find(setting + " is on"), std::string::npos) << found->what;
         EXPECT_NE(found->what.find("connect to the primary"), std::string::npos) << found->what;
         for (const char* each : {"missing_rights", "schema_drift", "unreachable"}) {
@@ -74,8 +74,8 @@ protected:
         EXPECT_EQ(list_queues(by).size(), 1u);
         EXPECT_EQ(list_jobs(by, {}).size(), 1u);
         EXPECT_EQ((job_queue{by, "mail"}.describe().jobs[job_state::available]), 1);
-        EXPECT_FALSE(find_grant_history(by).is_on);
-        EXPECT_TRUE(find(examine_key(by, key{"k"}).findings, "free"));
+        EXPECT_FALSE(grant_history_state(by).is_on);
+        EXPECT_TRUE(find(diagnose_key(by, key{"k"}).findings, "free"));
         expect_refused(by);
         EXPECT_EQ(list_free_keys(by).size(), 1u) << "that changes nothing";
     }
@@ -85,7 +85,7 @@ protected:
 };
 
 TEST_F(own_server, that_is_read_only_is_told) {
-    EXPECT_FALSE(find(examine(db_), "unsuitable"));
+    EXPECT_FALSE(find(diagnose(db_), "unsuitable"));
     db_.execute("SET GLOBAL read_only = ON");
     expect_said(db_, "read_only");
     expect_said(here_.open_as_program(), "read_only");
@@ -121,15 +121,15 @@ TEST_F(own_server, that_lets_a_user_have_few_connections_is_told) {
     const auto limit_to = [&](const std::string& count) {
         db_.execute("ALTER USER " + user + "@'%' WITH MAX_USER_CONNECTIONS " + count);
     };
-    const auto of_user = [&](const examination_settings& settings) {
-        for (const finding& each : examine(here_.open_as_program(), settings)) {
+    const auto of_user = [&](const diagnosis_settings& settings) {
+        for (const finding& each : diagnose(here_.open_as_program(), settings)) {
             const bool is_of_user = each.what.find("connections of user " + user) != each.what.npos;
             if (each.name == "connections" && is_of_user) return each.what;
         }
         return std::string{};
     };
     // The connection of the handle before may still be there for a moment.
-    const auto says = [&](const examination_settings& settings, const std::string& used) {
+    const auto says = [&](const diagnosis_settings& settings, const std::string& used) {
         const std::string all = used + " connections of user " + user + " are in use";
         std::string said;
         EXPECT_TRUE(eventually([&] { return (said = of_user(settings)) == all; })) << said;
@@ -154,7 +154,7 @@ TEST_F(own_server, that_keeps_a_prepared_transaction_is_told) {
     );
     std::optional<finding> found;
     eventually([&] {
-        found = find(examine(db_, strict()), "old_snapshot");
+        found = find(diagnose(db_, strict()), "old_snapshot");
         return found && found->what.find("a prepared transaction (XA)") != std::string::npos;
     });
     db_.execute("XA ROLLBACK 'left'");

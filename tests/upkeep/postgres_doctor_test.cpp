@@ -21,7 +21,7 @@ protected:
 
     // The finding for a user with this default.
     std::optional<finding> with_default(const std::string& setting, std::string_view name) const {
-        return find(examine(postgres::open(here_.url() + "%20-c" + setting, patient())), name);
+        return find(diagnose(postgres::open(here_.url() + "%20-c" + setting, patient())), name);
     }
 
     const place here_;
@@ -29,7 +29,7 @@ protected:
 };
 
 TEST_F(postgres_doctor_test, defaults_that_weaken_a_transaction_of_ones_own_are_told) {
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     for (const char* each : {"isolation", "read_only_default", "asynchronous_commit"}) {
         EXPECT_FALSE(find(all, each)) << names_of(all);
     }
@@ -42,56 +42,56 @@ TEST_F(postgres_doctor_test, defaults_that_weaken_a_transaction_of_ones_own_are_
 TEST_F(postgres_doctor_test, a_server_that_may_forget_is_told) {
     const bool is_safe = db_.execute("SHOW fsync").rows.at(0).text(0) == "on" &&
                          db_.execute("SHOW full_page_writes").rows.at(0).text(0) == "on";
-    EXPECT_EQ(find(examine(db_), "weak_durability").has_value(), !is_safe);
+    EXPECT_EQ(find(diagnose(db_), "weak_durability").has_value(), !is_safe);
 }
 
 // Encrypted connections: docs/guides/tls.md, which a test carries out.
 TEST_F(postgres_doctor_test, a_network_without_encryption_is_told) {
     const std::string url = with_option(from_afar(here_.url()), "sslmode=disable");
-    const auto found = find(examine(postgres::open(url)), "clear_text");
+    const auto found = find(diagnose(postgres::open(url)), "clear_text");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->weight, severity::warning);
+    EXPECT_EQ(found->severity, severity::warning);
     EXPECT_NE(found->remedy.find("sslmode=verify-full"), std::string::npos) << found->remedy;
-    EXPECT_FALSE(find(examine(db_), "clear_text")) << "nothing leaves this machine";
+    EXPECT_FALSE(find(diagnose(db_), "clear_text")) << "nothing leaves this machine";
 }
 
 TEST_F(postgres_doctor_test, rows_that_a_policy_hides_are_told) {
     here_.load(here_.grants());
     const database program = here_.open_as_program();
-    EXPECT_FALSE(find(examine(program), "row_security"));
+    EXPECT_FALSE(find(diagnose(program), "row_security"));
     run_in(db_, {"ALTER TABLE leasehold_job ENABLE ROW LEVEL SECURITY"});
-    const auto hidden = find(examine(program), "row_security");
+    const auto hidden = find(diagnose(program), "row_security");
     ASSERT_TRUE(hidden);
-    EXPECT_EQ(hidden->weight, severity::error);
+    EXPECT_EQ(hidden->severity, severity::error);
     EXPECT_EQ(hidden->remedy, "ALTER TABLE leasehold_job DISABLE ROW LEVEL SECURITY");
-    const auto of_owner = find(examine(db_), "row_security");
+    const auto of_owner = find(diagnose(db_), "row_security");
     ASSERT_TRUE(of_owner);
-    EXPECT_EQ(of_owner->weight, severity::warning) << "an owner sees all";
+    EXPECT_EQ(of_owner->severity, severity::warning) << "an owner sees all";
     run_in(db_, {hidden->remedy});
-    EXPECT_FALSE(find(examine(program), "row_security"));
+    EXPECT_FALSE(find(diagnose(program), "row_security"));
     // Without the records there seem to be no tables.
     run_in(db_, {"ALTER TABLE leasehold_migration ENABLE ROW LEVEL SECURITY"});
-    EXPECT_TRUE(find(examine(program), "row_security"));
+    EXPECT_TRUE(find(diagnose(program), "row_security"));
 }
 
 TEST_F(postgres_doctor_test, a_dropped_function_is_told) {
     run_in(db_, {"DROP FUNCTION leasehold_enqueue"});
-    const auto found = find(examine(db_), "schema_drift");
+    const auto found = find(diagnose(db_), "schema_drift");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->weight, severity::error);
+    EXPECT_EQ(found->severity, severity::error);
     EXPECT_NE(found->what.find("enqueue function (text, text"), std::string::npos) << found->what;
 }
 
 TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {
-    const auto all = examine(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
+    const auto all = diagnose(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
     ASSERT_EQ(all.size(), 1u) << names_of(all);
     EXPECT_EQ(all[0].name, "unreachable");
-    EXPECT_EQ(all[0].weight, severity::error);
+    EXPECT_EQ(all[0].severity, severity::error);
 }
 
 TEST_F(postgres_doctor_test, a_server_with_few_connections_left_is_told) {
-    EXPECT_TRUE(find(examine(db_, strict()), "connections"));
-    EXPECT_FALSE(find(examine(db_), "connections"));
+    EXPECT_TRUE(find(diagnose(db_, strict()), "connections"));
+    EXPECT_FALSE(find(diagnose(db_), "connections"));
 }
 
 TEST_F(postgres_doctor_test, an_old_transaction_is_named) {
@@ -114,7 +114,7 @@ TEST_F(postgres_doctor_test, a_prepared_transaction_is_named) {
         on.execute("PREPARE TRANSACTION '" + name + "'");
     });
     const bool is_found = eventually([&] {
-        const auto found = find(examine(db_, strict()), "prepared_transaction");
+        const auto found = find(diagnose(db_, strict()), "prepared_transaction");
         // Others' tests have some, too.
         return found && found->remedy.find("PREPARED '") != std::string::npos;
     });
@@ -125,7 +125,7 @@ TEST_F(postgres_doctor_test, a_prepared_transaction_is_named) {
 TEST_F(postgres_doctor_test, a_replication_slot_that_nobody_reads_is_named) {
     const std::string name = fresh_prefix() + "slot";
     db_.execute("SELECT pg_create_physical_replication_slot('" + name + "', true)");
-    const auto all = examine(db_, strict());
+    const auto all = diagnose(db_, strict());
     db_.execute("SELECT pg_drop_replication_slot('" + name + "')");
     const bool is_there = std::any_of(all.begin(), all.end(), [&](const finding& each) {
         return each.name == "idle_slot" && each.what.find(name) != std::string::npos;
@@ -142,16 +142,16 @@ TEST_F(postgres_doctor_test, dead_rows_are_counted) {
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("never vacuumed"), std::string::npos) << found->what;
     EXPECT_EQ(found->remedy.substr(found->remedy.find("VACUUM")), "VACUUM leasehold_fence_mark");
-    const auto off = find(examine(db_), "no_vacuum");
+    const auto off = find(diagnose(db_), "no_vacuum");
     ASSERT_TRUE(off);
     EXPECT_EQ(off->remedy, "ALTER TABLE leasehold_fence_mark RESET (autovacuum_enabled)");
 }
 
 TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
     here_.load(here_.grants());
-    EXPECT_FALSE(find(examine(here_.open_as_program()), "missing_rights"));
+    EXPECT_FALSE(find(diagnose(here_.open_as_program()), "missing_rights"));
     run_in(db_, {"REVOKE INSERT, DELETE ON leasehold_job FROM " + place::program_name()});
-    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    const auto found = find(diagnose(here_.open_as_program()), "missing_rights");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("INSERT, DELETE ON "), std::string::npos) << found->what;
     EXPECT_NE(found->what.find("leasehold_job"), std::string::npos) << found->what;
@@ -159,10 +159,10 @@ TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
 
 TEST_F(postgres_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_rights) {
     // The user may not use the schema, either.
-    EXPECT_TRUE(find(examine(here_.open_as_program()), "missing_rights"));
+    EXPECT_TRUE(find(diagnose(here_.open_as_program()), "missing_rights"));
     here_.load(here_.grants());
     run_in(db_, {"REVOKE SELECT ON leasehold_migration FROM " + place::program_name()});
-    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    const auto found = find(diagnose(here_.open_as_program()), "missing_rights");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("SELECT ON "), std::string::npos) << found->what;
     EXPECT_NE(found->what.find("leasehold_migration"), std::string::npos) << found->what;
@@ -174,7 +174,7 @@ TEST_F(postgres_doctor_test, what_a_user_may_not_see_of_others_is_told) {
                each.what.find("pg_read_all_stats") != each.what.npos;
     };
     here_.load(here_.grants());
-    const auto theirs = examine(here_.open_as_program()), ours = examine(db_);
+    const auto theirs = diagnose(here_.open_as_program()), ours = diagnose(db_);
     EXPECT_TRUE(std::any_of(theirs.begin(), theirs.end(), others)) << names_of(theirs);
     EXPECT_FALSE(std::any_of(ours.begin(), ours.end(), others)) << names_of(ours);
 }

@@ -46,15 +46,15 @@ protected:
 };
 
 TEST_F(own_server, that_removes_nothing_dead_is_told) {
-    EXPECT_FALSE(find(examine(db_), "no_vacuum"));
+    EXPECT_FALSE(find(diagnose(db_), "no_vacuum"));
     set("autovacuum = off");
     std::optional<finding> found;
-    ASSERT_TRUE(eventually([&] { return (found = find(examine(db_), "no_vacuum")).has_value(); }));
-    EXPECT_EQ(found->weight, severity::warning);
+    ASSERT_TRUE(eventually([&] { return (found = find(diagnose(db_), "no_vacuum")).has_value(); }));
+    EXPECT_EQ(found->severity, severity::warning);
     EXPECT_EQ(found->what, "autovacuum is off on this server");
     EXPECT_TRUE(found->remedy.starts_with("ALTER SYSTEM SET autovacuum = on")) << found->remedy;
     set("autovacuum = on");
-    EXPECT_TRUE(eventually([&] { return !find(examine(db_), "no_vacuum"); }));
+    EXPECT_TRUE(eventually([&] { return !find(diagnose(db_), "no_vacuum"); }));
 }
 
 TEST_F(own_server, that_lets_a_database_have_few_connections_is_told) {
@@ -62,8 +62,8 @@ TEST_F(own_server, that_lets_a_database_have_few_connections_is_told) {
     const auto limit_to = [&](const std::string& count) {
         db_.execute("ALTER DATABASE " + name + " CONNECTION LIMIT " + count);
     };
-    const auto of_database = [&](const examination_settings& settings) {
-        for (const finding& each : examine(db_, settings)) {
+    const auto of_database = [&](const diagnosis_settings& settings) {
+        for (const finding& each : diagnose(db_, settings)) {
             const bool is_it =
                 each.what.ends_with(" connections of database " + name + " are in use");
             if (each.name == "connections" && is_it) return each;
@@ -82,31 +82,31 @@ TEST_F(own_server, that_lets_a_database_have_few_connections_is_told) {
 
 // Its replicas may still be made: nobody receives anything, and no commit waits.
 TEST_F(own_server, that_patroni_manages_is_told) {
-    EXPECT_FALSE(find(examine(db_), "patroni"));
-    EXPECT_FALSE(find(examine(db_), "replication"));
+    EXPECT_FALSE(find(diagnose(db_), "patroni"));
+    EXPECT_FALSE(find(diagnose(db_), "replication"));
     transaction of_patroni = db_.begin();
     of_patroni.execute("SET application_name = 'Patroni'");
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     const auto loose = find(all, "patroni"), alone = find(all, "replication");
     ASSERT_TRUE(loose && alone) << names_of(all);
     EXPECT_NE(loose->what.find("synchronous_mode is off, or is not strict"), std::string::npos);
     EXPECT_NE(loose->what.find("3.0.2 lets a frozen primary"), std::string::npos) << loose->what;
-    EXPECT_EQ(alone->weight, severity::warning);
+    EXPECT_EQ(alone->severity, severity::warning);
     EXPECT_NE(alone->what.find("none does"), std::string::npos) << alone->what;
     EXPECT_NE(alone->remedy.find("synchronous_mode_strict"), std::string::npos) << alone->remedy;
     set("synchronous_standby_names = '*'");
     EXPECT_TRUE(eventually([&] {
-        const auto strict_mode = find(examine(db_), "patroni");
+        const auto strict_mode = find(diagnose(db_), "patroni");
         return strict_mode && strict_mode->what.find("strict lets") != std::string::npos;
     }));
     set("synchronous_standby_names = 'db2'");
     EXPECT_TRUE(eventually([&] {
-        const auto hidden = find(examine(db_), "patroni");
+        const auto hidden = find(diagnose(db_), "patroni");
         return hidden && hidden->what.find("cannot be seen from here") != std::string::npos;
     }));
     set("synchronous_standby_names = ''");
     of_patroni.rollback();
-    EXPECT_TRUE(eventually([&] { return !find(examine(db_), "patroni"); }));
+    EXPECT_TRUE(eventually([&] { return !find(diagnose(db_), "patroni"); }));
 }
 
 }  // namespace

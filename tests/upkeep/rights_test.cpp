@@ -116,7 +116,7 @@ void use_jobs(const database& db) {
         const std::string queue = identity::random().text();
         job_store& jobs = stores.get<job_store>();
         job_queue_store& queues = stores.get<job_queue_store>();
-        queues.set_limits(on, queue, {.running_max = 10});
+        queues.set_limits(on, queue, {.max_running = 10});
         EXPECT_TRUE(queues.take_turn(on, queue, 1h));
         jobs.enqueue(on, queue, {{.kind = "a", .ordering_key = "one"}, {.kind = "b"}});
         const auto running = jobs.claim(on, {queue, {}, 10, worker.id(), "node"}).jobs;
@@ -169,7 +169,7 @@ void clean_up(const database& db) {
 }
 
 void use_history(const database& db) {
-    EXPECT_FALSE(find_grant_history(db).is_broken);
+    EXPECT_FALSE(grant_history_state(db).is_broken);
     list_grants(db);
     db.inner()->use([](connection& on, store_set& stores) {
         stores.get<upkeep_store>().prune_history(on, 10);
@@ -261,7 +261,7 @@ TEST(rights_test, who_may_make_triggers_and_nothing_else_leaves_none_behind) {
     }
     const database program = here.open_as_program();
     try {
-        keep_grant_history(program);
+        enable_grant_history(program);
         ADD_FAILURE() << "it was turned on";
     } catch (const error& failure) {
         EXPECT_EQ(failure.code(), errc::permission_denied) << failure.what();

@@ -15,7 +15,7 @@ namespace {
 
 TEST(sqlite_doctor_test, no_file_is_no_schema) {
     const place here;
-    const auto all = examine(here.open());
+    const auto all = diagnose(here.open());
     ASSERT_EQ(all.size(), 1u) << names_of(all);
     EXPECT_EQ(all[0].name, "schema_missing");
 }
@@ -24,7 +24,7 @@ TEST(sqlite_doctor_test, a_file_that_is_no_database_is_an_error) {
     const place here;
     const std::string path = here.url().substr(std::string_view{"sqlite:"}.size());
     std::ofstream{path} << std::string(4096, 'x');
-    const auto all = examine(here.open());
+    const auto all = diagnose(here.open());
     ASSERT_FALSE(all.empty());
     EXPECT_EQ(worst_of(all), severity::error) << names_of(all);
 }
@@ -34,18 +34,18 @@ TEST(sqlite_doctor_test, a_file_without_a_write_ahead_log_is_told) {
     {
         const database db = here.open();
         migrate(db);
-        EXPECT_FALSE(find(examine(db), "journal"));
+        EXPECT_FALSE(find(diagnose(db), "journal"));
         run_in(db, {"PRAGMA journal_mode = delete"});
     }
-    EXPECT_TRUE(find(examine(here.open()), "journal"));
+    EXPECT_TRUE(find(diagnose(here.open()), "journal"));
 }
 
 TEST(sqlite_doctor_test, a_large_write_ahead_log_is_told) {
     const place here;
     const database db = here.open();
     migrate(db);
-    EXPECT_FALSE(find(examine(db), "write_ahead_log"));
-    const auto found = find(examine(db, strict()), "write_ahead_log");
+    EXPECT_FALSE(find(diagnose(db), "write_ahead_log"));
+    const auto found = find(diagnose(db, strict()), "write_ahead_log");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("-wal has "), std::string::npos) << found->what;
 }
@@ -82,9 +82,9 @@ TEST(network_folder, is_told_of_a_file_in_it) {
     ASSERT_TRUE(folder) << "run by tests/upkeep/on_sshfs";
     const database db = place::open_url(std::string{"sqlite:"} + folder + "/test.db");
     migrate(db);
-    const auto found = find(examine(db), "network_file");
-    ASSERT_TRUE(found) << names_of(examine(db));
-    EXPECT_EQ(found->weight, severity::error);
+    const auto found = find(diagnose(db), "network_file");
+    ASSERT_TRUE(found) << names_of(diagnose(db));
+    EXPECT_EQ(found->severity, severity::error);
     EXPECT_NE(found->what.find("test.db is on a network file system (sshfs)"), std::string::npos)
         << found->what;
 }

@@ -63,7 +63,7 @@ protected:
     }
     std::vector<std::string> told(std::string_view name) const {
         std::vector<std::string> all;
-        for (const finding& each : examine(db_)) {
+        for (const finding& each : diagnose(db_)) {
             if (each.name == name) all.push_back(each.what);
         }
         return all;
@@ -79,10 +79,10 @@ TEST_F(work_doctor_test, runs_that_failed_or_were_abandoned_or_are_overdue_are_t
     end(begin("bad", 0h, ""), {.has_succeeded = false, .exit_status = 3, .message = "no disk\nx"});
     begin("cut off", 0h, "");
     end(begin("late", 5h, hourly), {});
-    const auto all = examine(db_);
+    const auto all = diagnose(db_);
     const auto failed = find(all, "failed_run");
     ASSERT_TRUE(failed) << names_of(all);
-    EXPECT_EQ(failed->weight, severity::warning);
+    EXPECT_EQ(failed->severity, severity::warning);
     EXPECT_TRUE(failed->what.starts_with("the last run of 'bad' began ")) << failed->what;
     EXPECT_TRUE(failed->what.ends_with(" and has failed with status 3: no disk")) << failed->what;
     const auto abandoned = find(all, "abandoned_run");
@@ -190,12 +190,12 @@ TEST_F(work_doctor_test, a_missing_index_is_named_with_what_makes_it) {
         EXPECT_EQ(std::count(shape.begin(), shape.end(), each.line), 1) << each.line;
         const std::string table = "leasehold_" + each.line.substr(0, each.line.find(' '));
         run_in(db_, {"DROP INDEX " + each.name + (names_table ? " ON " + table : "")});
-        const auto found = find(examine(db_), "schema_drift");
+        const auto found = find(diagnose(db_), "schema_drift");
         ASSERT_TRUE(found) << each.name;
         EXPECT_EQ(found->what, "index " + each.name + " is missing");
-        EXPECT_EQ(found->weight, severity::error);
+        EXPECT_EQ(found->severity, severity::error);
         run_in(db_, {found->remedy});
-        EXPECT_FALSE(find(examine(db_), "schema_drift")) << found->remedy;
+        EXPECT_FALSE(find(diagnose(db_), "schema_drift")) << found->remedy;
     }
 }
 

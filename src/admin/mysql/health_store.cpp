@@ -20,7 +20,7 @@ class mysql_health_store final : public sql_health_store {
 public:
     explicit mysql_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
-    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+    std::vector<finding> examine_server(connection& on, const diagnosis_settings& settings)
         override {
         std::vector<finding> found;
         look(found, "the connection's encryption", [&] { add_way(found, on); });
@@ -103,7 +103,7 @@ private:
     }
 
     void add_own_connections(
-        std::vector<finding>& found, connection& on, const examination_settings& settings
+        std::vector<finding>& found, connection& on, const diagnosis_settings& settings
     ) const {
         const result seen = read(on, "own_connections");
         const row& own = seen.rows.at(0);
@@ -270,7 +270,7 @@ private:
     }
 
     void add_snapshot(
-        std::vector<finding>& found, connection& on, const examination_settings& settings
+        std::vector<finding>& found, connection& on, const diagnosis_settings& settings
     ) const {
         const microseconds since = settings.snapshot_older_than;
         const result seen = read(on, "snapshot", {value_of(since)});
@@ -294,12 +294,12 @@ private:
     }
 
     void add_history(
-        std::vector<finding>& found, connection& on, const examination_settings& settings
+        std::vector<finding>& found, connection& on, const diagnosis_settings& settings
     ) const {
         const result seen = read(on, "history");
         if (seen.rows.empty()) return;
         const std::int64_t length = seen.rows[0].integer(0);
-        if (length < settings.history_length_max) return;
+        if (length < settings.max_history_length) return;
         found.push_back(
             {severity::warning,
              "history_length",

@@ -25,8 +25,8 @@ public:
 
     void lock(connection& on, std::chrono::milliseconds patience) override {
         const std::string& prefix = how_->names().prefix;
-        const auto waited_max = std::chrono::ceil<std::chrono::seconds>(patience);
-        for (int waited_s = 0; waited_s < waited_max.count(); waited_s += wait_per_try_s) {
+        const auto max_waited = std::chrono::ceil<std::chrono::seconds>(patience);
+        for (int waited_s = 0; waited_s < max_waited.count(); waited_s += wait_per_try_s) {
             const result answer = run(on, "get_lock", {prefix, wait_per_try_s});
             const row& got = answer.rows.at(0);
             if (got.is_null(0)) {
@@ -41,7 +41,7 @@ public:
         throw error(
             errc::timed_out,
             "another process has been migrating the tables with prefix " + prefix + " for " +
-                std::to_string(waited_max.count()) + " s: wait for it, then try again"
+                std::to_string(max_waited.count()) + " s: wait for it, then try again"
         );
     }
 

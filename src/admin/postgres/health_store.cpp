@@ -14,7 +14,7 @@ class postgres_health_store final : public sql_health_store {
 public:
     explicit postgres_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
-    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+    std::vector<finding> examine_server(connection& on, const diagnosis_settings& settings)
         override {
         std::vector<finding> found;
         add_transport(
@@ -47,7 +47,7 @@ public:
         return found;
     }
 
-    std::vector<finding> examine_tables(connection& on, const examination_settings& settings)
+    std::vector<finding> examine_tables(connection& on, const diagnosis_settings& settings)
         override {
         std::vector<finding> found;
         look(found, "the tables' statistics", [&] { add_tables(found, on, settings); });
@@ -241,10 +241,9 @@ private:
         );
     }
 
-    void add_slots(
-        std::vector<finding>& found, connection& on, const examination_settings& settings
-    ) const {
-        for (const row& each : read(on, "slots", {settings.slot_bytes_max}).rows) {
+    void add_slots(std::vector<finding>& found, connection& on, const diagnosis_settings& settings)
+        const {
+        for (const row& each : read(on, "slots", {settings.max_slot_bytes}).rows) {
             constexpr std::int64_t bytes_per_mebibyte = 1024L * 1024;
             found.push_back(
                 {severity::warning,
@@ -257,10 +256,9 @@ private:
         }
     }
 
-    void add_tables(
-        std::vector<finding>& found, connection& on, const examination_settings& settings
-    ) const {
-        constexpr std::int64_t dead_per_live_max = 2;
+    void add_tables(std::vector<finding>& found, connection& on, const diagnosis_settings& settings)
+        const {
+        constexpr std::int64_t max_dead_per_live = 2;
         for (const row& each : read(on, "tables", {how_->names().prefix}).rows) {
             const std::string table = how_->names().prefix + each.text(0);
             const std::int64_t live = each.integer(1), dead = each.integer(2);
@@ -274,7 +272,7 @@ private:
                      replaced(texts_.source("reset_vacuum"), "{table}", table)}
                 );
             }
-            if (dead <= settings.dead_rows_max || dead < live * dead_per_live_max) continue;
+            if (dead <= settings.max_dead_rows || dead < live * max_dead_per_live) continue;
             const std::int64_t ago = each.integer(3);
             found.push_back(
                 {severity::warning,

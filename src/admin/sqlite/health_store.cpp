@@ -13,7 +13,7 @@ class sqlite_health_store final : public sql_health_store {
 public:
     explicit sqlite_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
-    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+    std::vector<finding> examine_server(connection& on, const diagnosis_settings& settings)
         override {
         std::vector<finding> found;
         look(found, "the database's file", [&] {
@@ -39,11 +39,11 @@ private:
     }
 
     static void add_log(
-        std::vector<finding>& found, const std::string& file, const examination_settings& settings
+        std::vector<finding>& found, const std::string& file, const diagnosis_settings& settings
     ) {
         std::error_code none;
         const auto size = std::filesystem::file_size(file + "-wal", none);
-        if (none || size < settings.log_bytes_max) return;
+        if (none || size < settings.max_log_bytes) return;
         constexpr std::uintmax_t bytes_per_mebibyte = 1024UL * 1024;
         found.push_back(
             {severity::warning,

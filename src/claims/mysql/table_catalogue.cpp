@@ -97,7 +97,7 @@ column_shape column_of(const row& from) {
     if (word == "enum") column.labels = labels_of(column.type);
     column.is_generated = !from.is_null(6) && !from.bytes(6).empty();
     const bool has_length = word.find("char") != std::string::npos;
-    if (has_length && !from.is_null(7)) column.length_max = from.integer(7);
+    if (has_length && !from.is_null(7)) column.max_length = from.integer(7);
     if (!from.is_null(8)) column.fraction_digits = static_cast<int>(from.integer(8));
     return column;
 }

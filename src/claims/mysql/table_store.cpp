@@ -195,18 +195,18 @@ private:
     // The number of the first rows that go into one statement, which is text here and may be no
     // longer than a server's smallest max_allowed_packet.
     static std::size_t part_size(std::span<const versioned_row> rows) {
-        constexpr std::size_t rows_max = 200;
-        constexpr std::size_t bytes_max = 8192;
+        constexpr std::size_t max_rows = 200;
+        constexpr std::size_t max_bytes = 8192;
         std::size_t bytes = 0;
         std::size_t count = 0;
-        for (const versioned_row& each : rows.first(std::min(rows.size(), rows_max))) {
+        for (const versioned_row& each : rows.first(std::min(rows.size(), max_rows))) {
             bytes += each.claimed_as.size();
             for (const value& part : each.key) {
                 const auto* text = std::get_if<std::string>(&part.held());
                 const auto* other = std::get_if<blob>(&part.held());
                 bytes += text ? text->size() : other ? other->bytes.size() : 8;
             }
-            if (bytes > bytes_max && count > 0) break;
+            if (bytes > max_bytes && count > 0) break;
             ++count;
         }
         return count;

@@ -138,7 +138,7 @@ column_shape column_of(const row& from) {
     column.is_partition_key = from.integer(6) == 1;
     column.is_referable = from.integer(7) == 1;
     column.bits = static_cast<int>(from.integer(8));
-    column.length_max = from.integer(9);
+    column.max_length = from.integer(9);
     column.fraction_digits = static_cast<int>(from.integer(10));
     column.labels = lines_of(from.text(11));
     column.may_be_read = from.integer(12) == 1;

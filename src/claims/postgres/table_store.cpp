@@ -201,7 +201,7 @@ public:
     ) const override {
         std::vector<change_outcome> outcomes;
         while (!rows.empty()) {
-            const auto part = rows.first(std::min(rows.size(), rows_max));
+            const auto part = rows.first(std::min(rows.size(), max_rows));
             rows = rows.subspan(part.size());
             const auto given = part.size() == 1 ? std::nullopt : array_columns_of(wanted, part);
             if (given) {
@@ -228,7 +228,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t rows_max = 1000;  // in a statement
+    static constexpr std::size_t max_rows = 1000;  // in a statement
 
     // The LIMIT stands above the locking, so no plan locks more rows than are asked for. It is a
     // literal and a power of two, and the exact one above it, for the reason of ranges().

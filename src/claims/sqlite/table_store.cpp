@@ -280,14 +280,14 @@ private:
     // change anything between the parts.
     std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const override {
-        constexpr std::size_t keys_max = 200;
+        constexpr std::size_t max_keys = 200;
         std::vector<claimed_row> all;
         std::size_t first = 0;
         do {
             row_request part = wanted;
             const auto begin = wanted.keys.begin() + static_cast<std::ptrdiff_t>(first);
             const auto left = wanted.keys.size() - first;
-            part.keys.assign(begin, begin + static_cast<std::ptrdiff_t>(std::min(keys_max, left)));
+            part.keys.assign(begin, begin + static_cast<std::ptrdiff_t>(std::min(max_keys, left)));
             first += part.keys.size();
             const int limit = wanted.limit - static_cast<int>(all.size());
             auto rows =

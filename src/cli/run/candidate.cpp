@@ -84,7 +84,7 @@ acquired candidate::attempt(const errand& what) {
     // Before the session begins there is nothing in the database that would have to end.
     const auto patience = [&](int) {
         look_up();
-        return session_since_ ? milliseconds{goodbye_max} : milliseconds{0};
+        return session_since_ ? milliseconds{max_goodbye} : milliseconds{0};
     };
     const int cancelled_by =
         wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), [&] {
@@ -158,7 +158,7 @@ void candidate::part_with(acquired gone) {
 }
 
 void candidate::end(int status) {
-    const auto until = local_clock::now() + goodbye_max;
+    const auto until = local_clock::now() + max_goodbye;
     int heard = 0;
     const auto outwait = [&](auto is_over, int source) {
         while (!is_over()) {

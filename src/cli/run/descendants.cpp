@@ -19,7 +19,7 @@ namespace leasehold::cli {
 namespace {
 
 // More processes than a machine runs. A page of this memory takes room only once it is used.
-constexpr std::size_t processes_max = 262'144;
+constexpr std::size_t max_processes = 262'144;
 
 // The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
 class fields {
@@ -44,7 +44,7 @@ private:
 descendants::descendants() {
     void* const memory = mmap(
         nullptr,
-        processes_max * sizeof(process),
+        max_processes * sizeof(process),
         PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
         -1,
@@ -55,7 +55,7 @@ descendants::descendants() {
 }
 
 descendants::~descendants() {
-    munmap(all_, processes_max * sizeof(process));
+    munmap(all_, max_processes * sizeof(process));
 }
 
 bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
@@ -91,7 +91,7 @@ bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
 void descendants::look(int folder) noexcept {
     count_ = 0;
     for_each_number(folder, [&](std::uint64_t number) {
-        if (count_ == processes_max) return;
+        if (count_ == max_processes) return;
         if (read_process(folder, static_cast<pid_t>(number), all_[count_])) ++count_;
     });
 }

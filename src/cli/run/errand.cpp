@@ -107,9 +107,9 @@ void add_until_all_exit(CLI::App& parser, bool& chosen) {
 }
 
 CLI::Option* add_note(CLI::App& parser, std::string& chosen) {
-    constexpr std::size_t bytes_max = 4000;  // as mutex_settings
+    constexpr std::size_t max_bytes = 4000;  // as mutex_settings
     const auto check = [](const std::string& text) -> std::string {
-        if (text.size() > bytes_max) return "it is longer than 4000 bytes";
+        if (text.size() > max_bytes) return "it is longer than 4000 bytes";
         return is_text(text) ? "" : "it is not UTF-8";
     };
     return parser
@@ -173,7 +173,7 @@ failure explain(signal_inbox& signals, const std::function<failure()>& ask) {
     constexpr std::chrono::hours for_ever{24};
     background<failure> asking{[&](const std::stop_token&) { return ask(); }};
     const int asked_by = wait_for_end(
-        asking, signals, [](int) { return goodbye_max; }, -1, -1, [&] { return for_ever; }
+        asking, signals, [](int) { return max_goodbye; }, -1, -1, [&] { return for_ever; }
     );
     failure found = asking.take();
     if (asked_by == 0) return found;
@@ -224,7 +224,7 @@ int release(const errand& what, holding& with, int status, signal_inbox& signals
     const auto failed = [&](const std::string& why) {
         return unreleased(what, held, was_held, status, why);
     };
-    const auto work = [&](const std::stop_token&) { return with.within.end_with(held); };
+    const auto work = [&](const std::stop_token&) { return with.within.end_with(std::move(held)); };
     const auto give_up = [&] { return failed("the database does not answer"); };
     try {
         switch (finish(signals, what.timing.ttl, work, give_up)) {

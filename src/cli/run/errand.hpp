@@ -125,7 +125,7 @@ ending run_under(
 int release(const errand& what, holding& with, int status, signal_inbox& signals);
 
 // The time that a goodbye to the database may take when the tool is to end.
-inline constexpr std::chrono::seconds goodbye_max{2};
+inline constexpr std::chrono::seconds max_goodbye{2};
 
 // Waits for the end of the background call, and calls `look_up` when one of the other sources can
 // be read, or after the time that its last call has named. Answers with the signal that cancelled

@@ -13,7 +13,7 @@ namespace leasehold::cli {
 namespace {
 
 // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
-constexpr std::size_t piece_max = 4096;
+constexpr std::size_t max_piece = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_patience{2};
 
@@ -22,7 +22,7 @@ constexpr std::chrono::seconds flush_patience{2};
 std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience) {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
     if (poll(&out, 1, static_cast<int>(patience.count())) <= 0) return 0;
-    const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), piece_max));
+    const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), max_piece));
     if (count >= 0) return static_cast<std::size_t>(count);
     return errno == EAGAIN || errno == EINTR ? 0 : words.size();
 }
@@ -54,13 +54,13 @@ error_copy::~error_copy() {
 
 bool error_copy::has_room(std::size_t bytes) const {
     const std::lock_guard guard{state_->mutex};
-    return state_->waiting.size() + bytes <= waiting_max;
+    return state_->waiting.size() + bytes <= max_waiting;
 }
 
 void error_copy::add(std::string_view words) {
     {
         const std::lock_guard guard{state_->mutex};
-        state_->waiting += words.substr(0, waiting_max - state_->waiting.size());
+        state_->waiting += words.substr(0, max_waiting - state_->waiting.size());
     }
     state_->changed.notify_all();
 }
@@ -75,7 +75,7 @@ void error_copy::write_all(const std::shared_ptr<state>& of) {
     while (true) {
         of->changed.wait(guard, [&] { return of->is_over || !of->waiting.empty(); });
         if (of->is_over) return;
-        const std::string piece = of->waiting.substr(0, piece_max);
+        const std::string piece = of->waiting.substr(0, max_piece);
         guard.unlock();
         const std::size_t count = write_error_words(piece, look_every);
         guard.lock();

@@ -18,7 +18,7 @@ std::size_t write_error_words(std::string_view words, std::chrono::milliseconds 
 
 class error_copy {
 public:
-    static constexpr std::size_t waiting_max = std::size_t{1} << 20;
+    static constexpr std::size_t max_waiting = std::size_t{1} << 20;
 
     error_copy();
     // Calls flush() first; text that is left then is lost.
@@ -27,7 +27,7 @@ public:
     error_copy& operator=(const error_copy&) = delete;
 
     bool has_room(std::size_t bytes) const;
-    // Drops text beyond waiting_max.
+    // Drops text beyond max_waiting.
     void add(std::string_view words);
     // Waits until all is written, for 2 s at most.
     void flush() noexcept;

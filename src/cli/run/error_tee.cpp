@@ -20,9 +20,9 @@
 
 namespace leasehold::cli {
 
-void cut_front(std::string& text, std::size_t bytes_max) {
-    if (text.size() <= bytes_max) return;
-    std::size_t first = text.size() - bytes_max;
+void cut_front(std::string& text, std::size_t max_bytes) {
+    if (text.size() <= max_bytes) return;
+    std::size_t first = text.size() - max_bytes;
     while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0U) == 0x80U) {
         ++first;
     }
@@ -62,11 +62,11 @@ public:
         fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);  // NOLINT(*-vararg)
         while (!is_over_ || size_ > 0) {
             pollfd sources[]{
-                {size_ < copied_max && !is_over_ ? STDIN_FILENO : -1, POLLIN, 0},
+                {size_ < max_copied && !is_over_ ? STDIN_FILENO : -1, POLLIN, 0},
                 {size_ > 0 ? STDERR_FILENO : -1, POLLOUT, 0},
                 {is_asked_ ? -1 : STDOUT_FILENO, POLLIN, 0}};
             if (poll(sources, std::size(sources), -1) < 0) continue;
-            if (sources[0].revents != 0) listen(copied_max);
+            if (sources[0].revents != 0) listen(max_copied);
             if (sources[1].revents != 0) speak();
             if (sources[2].revents != 0) answer();
             if (is_asked_ && size_ == 0) close(STDOUT_FILENO);
@@ -78,12 +78,12 @@ public:
 private:
     static constexpr int lowest_high = 16;
     // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
-    static constexpr std::size_t piece_max = 4096;
+    static constexpr std::size_t max_piece = 4096;
 
-    // Reads into the buffer, up to `filled_max` bytes. False if it is full or no byte came.
-    bool listen(std::size_t filled_max) {
-        if (size_ >= filled_max) return false;
-        const auto got = read(STDIN_FILENO, buffer_.data() + size_, filled_max - size_);
+    // Reads into the buffer, up to `max_filled` bytes. False if it is full or no byte came.
+    bool listen(std::size_t max_filled) {
+        if (size_ >= max_filled) return false;
+        const auto got = read(STDIN_FILENO, buffer_.data() + size_, max_filled - size_);
         if (got < 0) return errno == EINTR;
         if (got == 0) {
             is_over_ = true;
@@ -106,7 +106,7 @@ private:
     }
 
     void speak() {
-        const auto count = write(STDERR_FILENO, buffer_.data(), std::min(size_, piece_max));
+        const auto count = write(STDERR_FILENO, buffer_.data(), std::min(size_, max_piece));
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
         // Text that can never be written is lost, and the command goes on.
         const auto taken = count < 0 ? size_ : static_cast<std::size_t>(count);
@@ -123,9 +123,9 @@ private:
     }
 
     // Beside the copied bytes there is room for a full pipe, in case the reader is stalled.
-    static constexpr std::size_t copied_max = std::size_t{1} << 16;
-    std::array<char, 2 * copied_max> buffer_{};
-    std::array<char, kept_max + 1> kept_{};
+    static constexpr std::size_t max_copied = std::size_t{1} << 16;
+    std::array<char, 2 * max_copied> buffer_{};
+    std::array<char, max_kept + 1> kept_{};
     std::size_t size_ = 0;
     std::size_t kept_size_ = 0;
     bool is_over_ = false;
@@ -164,12 +164,12 @@ std::string error_tee::take_end() {
     constexpr std::chrono::seconds patience{2};
     close_writing_end();
     shutdown(asks_.number(), SHUT_WR);
-    std::string end(kept_max + 1, '\0');
+    std::string end(max_kept + 1, '\0');
     const auto got = wait_for({asks_.number()}, patience)
                          ? recv(asks_.number(), end.data(), end.size(), MSG_DONTWAIT)
                          : 0;
     end.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    cut_front(end, kept_max);
+    cut_front(end, max_kept);
     // It closes its end when all is written, so that nothing of ours comes before.
     if (!end.empty()) wait_for({asks_.number()}, patience);
     return without_overwritten(end);

@@ -15,7 +15,7 @@
 namespace leasehold::cli {
 
 // Cuts `text` to its end, and leaves nothing of a character that begins before that.
-void cut_front(std::string& text, std::size_t bytes_max);
+void cut_front(std::string& text, std::size_t max_bytes);
 
 // Each line as a terminal shows it in the end, as of a progress bar: without the part that a
 // carriage return within the line has begun to write over.
@@ -23,7 +23,7 @@ std::string without_overwritten(std::string_view text);
 
 class error_tee {
 public:
-    static constexpr std::size_t kept_max = 1000;
+    static constexpr std::size_t max_kept = 1000;
 
     error_tee();
     error_tee(const error_tee&) = delete;

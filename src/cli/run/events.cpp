@@ -41,13 +41,13 @@ void descriptor::close() noexcept {
 }
 
 std::optional<std::size_t> wait_for(
-    std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
+    std::initializer_list<int> sources, std::chrono::nanoseconds max_patience
 ) {
     std::vector<pollfd> all;
     all.reserve(sources.size());
     for (const int each : sources) all.push_back({each, POLLIN, 0});
-    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience_max);
-    const timespec limit{whole.count(), static_cast<long>((patience_max - whole).count())};
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(max_patience);
+    const timespec limit{whole.count(), static_cast<long>((max_patience - whole).count())};
     const int ready = ppoll(all.data(), all.size(), &limit, nullptr);
     if (ready < 0 && errno != EINTR) fail("ppoll");
     if (ready <= 0) return std::nullopt;

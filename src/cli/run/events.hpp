@@ -43,7 +43,7 @@ private:
 // Waits for a limited time until one of `sources` can be read. Answers with the first that can, or
 // nullopt.
 std::optional<std::size_t> wait_for(
-    std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
+    std::initializer_list<int> sources, std::chrono::nanoseconds max_patience
 );
 
 // The state of signals that a program is started with, apart from pending ones.

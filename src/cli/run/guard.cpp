@@ -34,9 +34,9 @@ local_clock::time_point at(std::int64_t nanoseconds) {
 // signal, and ends with that call.
 template <class Reap>
 void kill_until_nobody(descendants& family, pid_t root, Reap reap) noexcept {
-    constexpr int tries_max = 2000;
+    constexpr int max_tries = 2000;
     constexpr int pause_milliseconds = 1;
-    for (int tries = 0; tries < tries_max; ++tries) {
+    for (int tries = 0; tries < max_tries; ++tries) {
         reap();
         if (family.signal(root, 0, SIGKILL).reached == 0) break;
         poll(nullptr, 0, pause_milliseconds);

@@ -21,9 +21,9 @@
 namespace leasehold::cli {
 namespace {
 
-// The bytes that the error of a job has room for, beside the status (job_store::words_bytes_max).
-constexpr std::size_t tail_bytes_max = 3900;
-constexpr std::size_t piece_max = 4096;
+// The bytes that the error of a job has room for, beside the status (job_store::max_words_bytes).
+constexpr std::size_t max_tail_bytes = 3900;
+constexpr std::size_t max_piece = 4096;
 
 void make_patient(const descriptor& end) {
     if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
@@ -123,7 +123,7 @@ private:
     // command then waits, and the tool still renews its guard.
     void wait(const bell& asked) {
         constexpr std::chrono::milliseconds look_again{10};
-        const bool has_room = of_.errors_.has_room(piece_max);
+        const bool has_room = of_.errors_.has_room(max_piece);
         std::array<pollfd, 4> sources{
             {{guard_.source(), POLLIN, 0},
              {asked.source(), POLLIN, 0},
@@ -161,13 +161,13 @@ private:
 
     // False if there is nothing to read now, or nothing will come any more.
     bool listen() {
-        std::array<char, piece_max> heard{};
+        std::array<char, max_piece> heard{};
         const auto count = read(errors_.reading.number(), heard.data(), heard.size());
         if (count <= 0) return count < 0 && errno == EINTR;
         const std::string_view words{heard.data(), static_cast<std::size_t>(count)};
         of_.errors_.add(words);
         tail_ += words;
-        cut_front(tail_, tail_bytes_max);
+        cut_front(tail_, max_tail_bytes);
         return true;
     }
 

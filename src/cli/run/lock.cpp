@@ -62,11 +62,11 @@ void add_kinds(
         parser
             .add_option("--permits", chosen.permits, "Take N permits of a semaphore, all at once")
             ->option_text("N")
-            ->check(CLI::Range(std::int64_t{1}, semaphore::permits_max));
+            ->check(CLI::Range(std::int64_t{1}, semaphore::max_permits));
     CLI::Option* const of =
         parser.add_option("--of", chosen.permits_there_are, "How many permits there are, for all")
             ->option_text("M")
-            ->check(CLI::Range(std::int64_t{1}, semaphore::permits_max));
+            ->check(CLI::Range(std::int64_t{1}, semaphore::max_permits));
     permits->needs(of);
     of->needs(permits);
     shared->excludes(exclusive)->excludes(permits);

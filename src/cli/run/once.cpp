@@ -95,7 +95,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     background<started> attempt{
         [&](std::stop_token cancel) { return start(db, wanted, cancel, is_there); }};
     constexpr std::chrono::hours for_ever{24};
-    const auto patience = [&](int) { return is_there ? goodbye_max : std::chrono::seconds{0}; };
+    const auto patience = [&](int) { return is_there ? max_goodbye : std::chrono::seconds{0}; };
     const int cancelled_by =
         wait_for_end(attempt, signals, patience, -1, -1, [&] { return for_ever; });
     if (cancelled_by == 0) return {attempt.take(), 0};
@@ -372,7 +372,7 @@ schedule schedule_of(const once_options& chosen) {
 once_settings settings_of(const once_options& chosen) {
     once_settings settings;
     settings.hold_at_least = parse_duration(chosen.at_least, "--at-least");
-    settings.early_max = parse_duration(chosen.early, "--early");
+    settings.max_early = parse_duration(chosen.early, "--early");
     settings.repeat_abandoned = !chosen.is_never_repeated;
     settings.metadata = chosen.note;
     if (!chosen.at_most.empty()) {

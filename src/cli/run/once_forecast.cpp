@@ -24,9 +24,9 @@ forecast forecast_of(const planned_call& wanted, const database& db) {
     forecast made{outlook(db, wanted.name, wanted.when, wanted.settings)};
     const auto next = wanted.when.next(made.seen.tick);
     const auto half = (next - made.seen.tick) / 2;
-    const auto early_max = std::min<std::chrono::microseconds>(wanted.settings.early_max, half);
+    const auto max_early = std::min<std::chrono::microseconds>(wanted.settings.max_early, half);
     const bool may_run = made.seen.refusal == start_refusal::none;
-    made.would_wait = may_run && made.seen.next_in <= early_max;
+    made.would_wait = may_run && made.seen.next_in <= max_early;
     const auto holder = may_run && !made.would_wait ? describe(db, wanted.name) : std::nullopt;
     if (holder && holder->is_held) {
         made.seen.holder = holder;

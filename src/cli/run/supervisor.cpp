@@ -100,13 +100,13 @@ nanoseconds supervisor::pause() const {
 // repeatedly, since they may start children during the search. A process that survives belongs to
 // another user, or is in a call that nothing interrupts.
 void supervisor::end_rest() {
-    constexpr std::chrono::seconds insist_max{2};
+    constexpr std::chrono::seconds max_insist{2};
     const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);
     running_.await_all();
     while (!running_.have_all_ended()) {
         const auto left = kill_at - local_clock::now();
         if (left <= nanoseconds{0}) {
-            if (left <= -insist_max || running_.signal_all(SIGKILL).reached == 0) return;
+            if (left <= -max_insist || running_.signal_all(SIGKILL).reached == 0) return;
         }
         const nanoseconds patience = left > nanoseconds{0} ? nanoseconds{left} : look_every;
         wait_for({running_.source(), signals_.source()}, patience);

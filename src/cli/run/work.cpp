@@ -43,10 +43,10 @@ struct work_options {
     std::vector<std::string> kinds;
     int concurrency = 1;
     int prefetch = 0;
-    bool drains = false;
+    bool stop_when_idle = false;
     std::string ttl = "30s";
     std::string poll = "1s";
-    std::string drain_for = "30s";
+    std::string drain_timeout = "30s";
     std::string stop_within = "10s";
     std::optional<std::string> metrics_file;
 };
@@ -142,11 +142,11 @@ private:
 struct workshop {
     workshop(const program& what, milliseconds margin, const worker_settings& settings)
         : command(what),
-          drains(settings.drains),
+          stop_when_idle(settings.stop_when_idle),
           commands(command, margin, settings.stop_within / 2) {}
 
     const program command;
-    const bool drains;
+    const bool stop_when_idle;
     std::atomic<std::int64_t> begun = 0, running = 0;  // jobs
     job_commands commands;
     stop_signal told;
@@ -160,7 +160,7 @@ std::string title_of(const job& mine) {
 void tell_failure(job_commands& commands, const job& mine, const std::string& why) {
     commands.tell(
         title_of(mine) + ", attempt " + std::to_string(mine.attempt()) + " of " +
-        std::to_string(mine.attempts_max()) + ", failed: " + printable(summary_of(why)) + '\n'
+        std::to_string(mine.max_attempts()) + ", failed: " + printable(summary_of(why)) + '\n'
     );
 }
 
@@ -237,7 +237,7 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
             conclude(*in, mine, in->commands.run(from, mine));
         } catch (const failure& not_run) {
             leave_to_others(*in, mine, not_run.what());
-            if (in->drains) in->trouble.end_with(not_run.status());
+            if (in->stop_when_idle) in->trouble.end_with(not_run.status());
         } catch (const std::system_error& poor) {
             leave_to_others(*in, mine, poor.what());
         } catch (const std::exception& failed) {
@@ -281,14 +281,14 @@ std::string summary_of(const worker_report& report) {
 
 // The first jobs that were left, for one line of text; --json has all of them.
 std::string shown_left(const std::vector<left_jobs>& left) {
-    constexpr std::size_t shown_max = 5;
+    constexpr std::size_t max_shown = 5;
     std::string text;
-    for (std::size_t at = 0; at < std::min(left.size(), shown_max); ++at) {
+    for (std::size_t at = 0; at < std::min(left.size(), max_shown); ++at) {
         text += "; left: " + std::to_string(left[at].jobs) + " of kind '" +
                 printable(left[at].kind) + "' in queue '" + printable(left[at].queue) + "'";
     }
-    if (left.size() > shown_max) {
-        text += "; and of " + std::to_string(left.size() - shown_max) + " other kinds";
+    if (left.size() > max_shown) {
+        text += "; and of " + std::to_string(left.size() - max_shown) + " other kinds";
     }
     return text;
 }
@@ -302,18 +302,18 @@ public:
 
     // True if any call so far has found that the database has answered.
     bool look() {
-        if (in_.begun > 0 || database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
+        if (in_.begun > 0 || database_.pool_usage().idle > 0) has_been_in_touch_ = true;
         return has_been_in_touch_;
     }
     milliseconds to_end(const worker_settings& settings) {
         const bool has_been_in_touch = look();
-        const worker_report done = does_.so_far();
+        const worker_report done = does_.progress();
         const std::int64_t told = done.completed + done.failed + done.returned + done.discarded +
                                   done.cancelled + done.lost + done.unknown;
         if (in_.running > 0 || in_.begun > told) {
-            return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
+            return settings.drain_timeout + settings.stop_within + std::chrono::seconds{5};
         }
-        return has_been_in_touch ? milliseconds{goodbye_max} : milliseconds{0};
+        return has_been_in_touch ? milliseconds{max_goodbye} : milliseconds{0};
     }
 
 private:
@@ -346,7 +346,7 @@ int run_work(
     const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
-    ticking_line progress{[&] { return summary_of(does.so_far()); }, is_json};
+    ticking_line progress{[&] { return summary_of(does.progress()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     worker_patience patience{db, does, *in};
     const auto drain_patience = [&](int signal) {
@@ -393,7 +393,7 @@ void add_options(CLI::App& parser, work_options& chosen) {
         .add_option("--prefetch", chosen.prefetch, "How many jobs to claim beyond those; default 0")
         ->option_text("N")
         ->check(CLI::Range(0, 1000));
-    parser.add_flag("--drain", chosen.drains, "End when nothing is left that could run");
+    parser.add_flag("--drain", chosen.stop_when_idle, "End when nothing is left that could run");
     parser
         .add_option("--ttl", chosen.ttl, "Others get the jobs so long after a crash; default 30s")
         ->option_text("D");
@@ -401,7 +401,7 @@ void add_options(CLI::App& parser, work_options& chosen) {
         ->option_text("D");
     parser
         .add_option(
-            "--drain-for", chosen.drain_for, "Asked to end: wait so long for CMDs; default 30s"
+            "--drain-for", chosen.drain_timeout, "Asked to end: wait so long for CMDs; default 30s"
         )
         ->option_text("D");
     parser
@@ -469,11 +469,11 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         }
         worker_settings settings;
         settings.queues = chosen->queues;
-        settings.threads = chosen->concurrency;
+        settings.concurrency = chosen->concurrency;
         settings.prefetch = chosen->prefetch;
-        settings.drains = chosen->drains;
+        settings.stop_when_idle = chosen->stop_when_idle;
         settings.poll_every = parse_duration(chosen->poll, "--poll");
-        settings.drain_for = parse_duration(chosen->drain_for, "--drain-for");
+        settings.drain_timeout = parse_duration(chosen->drain_timeout, "--drain-for");
         settings.stop_within = parse_duration(chosen->stop_within, "--stop-within");
         settings.abandons_handlers = true;  // what they refer to lives as long as they do
         session_settings timing;

@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto request_time = 2s, answer_time = 5s;
-constexpr std::size_t connections_max = 512;
-constexpr std::size_t head_max = 81920;
+constexpr std::size_t max_connections = 512;
+constexpr std::size_t max_head = 81920;
 constexpr std::string_view head_end = "\r\n\r\n";
 
 bool may_pass(int failure) {
@@ -43,17 +43,17 @@ std::size_t content_length(std::string head) {
 
 }  // namespace
 
-std::size_t request_size(const std::string& bytes, std::size_t& looked, std::size_t body_max) {
+std::size_t request_size(const std::string& bytes, std::size_t& looked, std::size_t max_body) {
     const auto end = bytes.find(head_end, looked - std::min(looked, head_end.size() - 1));
     looked = bytes.size();
     if (end == std::string::npos) return 0;
     const std::size_t body = content_length(bytes.substr(0, end));
-    return end + head_end.size() + (body > body_max ? 0 : body);
+    return end + head_end.size() + (body > max_body ? 0 : body);
 }
 
-http_connections::http_connections(request_handler handler, std::size_t body_max)
+http_connections::http_connections(request_handler handler, std::size_t max_body)
     : handler_(std::move(handler)),
-      body_max_(body_max),
+      max_body_(max_body),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (wake_ < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
 }
@@ -132,7 +132,7 @@ http_connections::peers::iterator http_connections::slowest() {
 bool http_connections::accept_all(int listener) {
     constexpr int at_once = 64;  // then those that exist have their turn
     for (int count = 0; count < at_once; ++count) {
-        const bool is_crowded = peers_.size() >= connections_max;
+        const bool is_crowded = peers_.size() >= max_connections;
         const auto oldest = slowest();
         is_full_ = is_crowded && oldest == peers_.end();
         if (is_full_) return true;
@@ -180,8 +180,8 @@ void http_connections::read_from(peers::iterator from) {
         return;
     }
     of.bytes.append(buffer.data(), static_cast<std::size_t>(count));
-    if (of.size == 0) of.size = request_size(of.bytes, of.looked, body_max_);
-    if (of.size == 0 && of.bytes.size() > head_max) {
+    if (of.size == 0) of.size = request_size(of.bytes, of.looked, max_body_);
+    if (of.size == 0 && of.bytes.size() > max_head) {
         close(from);
     } else if (of.size != 0 && of.bytes.size() >= of.size) {
         of.at = stage::with_handler;

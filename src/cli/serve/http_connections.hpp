@@ -26,16 +26,16 @@ namespace leasehold::cli {
 
 // The size of the request that begins with these bytes, as its headers say it; 0 while they have
 // not ended. `looked`: how many bytes were looked at before; it grows. A body that is larger than
-// `body_max`, or whose size the headers do not say, is not read, and the handler refuses the
+// `max_body`, or whose size the headers do not say, is not read, and the handler refuses the
 // request.
-std::size_t request_size(const std::string& bytes, std::size_t& looked, std::size_t body_max);
+std::size_t request_size(const std::string& bytes, std::size_t& looked, std::size_t max_body);
 
 class http_connections {
 public:
     // The thread of serve() calls this, and must not be blocked: a later reply() has the answer.
     using request_handler = std::function<void(std::uint64_t connection, std::string request)>;
 
-    http_connections(request_handler handler, std::size_t body_max);
+    http_connections(request_handler handler, std::size_t max_body);
     http_connections(const http_connections&) = delete;
     http_connections& operator=(const http_connections&) = delete;
     ~http_connections();
@@ -70,7 +70,7 @@ private:
     void wake() const;
 
     const request_handler handler_;
-    const std::size_t body_max_;
+    const std::size_t max_body_;
     int wake_ = -1;
     std::atomic<bool> is_stopped_ = false;
     peers peers_;  // by number, so that the oldest comes first

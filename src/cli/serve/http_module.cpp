@@ -87,7 +87,7 @@ http_request request_of(const httplib::Request& from) {
     return request;
 }
 
-constexpr std::size_t body_max = 16384;
+constexpr std::size_t max_body = 16384;
 
 class library_server final : public http_server {
 public:
@@ -99,7 +99,7 @@ public:
                       connections_.reply(connection, server_.answer(std::move(request)));
                   });
               },
-              body_max
+              max_body
           ) {
         // The library's own options let a second program take the same port; and its queue of
         // connections that nobody has accepted yet has room for five.
@@ -108,7 +108,7 @@ public:
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
             socket_ = socket;
         });
-        server_.set_payload_max_length(body_max);
+        server_.set_payload_max_length(max_body);
         const auto answer = [this](const httplib::Request& from, httplib::Response& to) {
             const http_response made = handler_(request_of(from));
             to.status = made.status;

@@ -29,9 +29,9 @@ std::string code(std::string_view text) {
 }
 
 std::string finding_item(const finding& each) {
-    const char* const look = each.weight == severity::good      ? "good"
-                             : each.weight == severity::warning ? "warning"
-                                                                : "error";
+    const char* const look = each.severity == severity::good      ? "good"
+                             : each.severity == severity::warning ? "warning"
+                                                                  : "error";
     std::string html = "<li><p>" + badge(look, look) + " <strong>" + html_text(each.what) +
                        "</strong> " + code(each.name) + "</p>";
     if (!each.why.empty()) html += "<p class=\"quiet\">" + html_text(each.why) + "</p>";
@@ -87,10 +87,10 @@ std::string waiters_html(const lock_view& locks, const lock_info& lock) {
     const auto found = locks.waiters.find(lock.key);
     std::string number = html_number(lock.waiters);
     if (found == locks.waiters.end() || found->second.empty()) return number;
-    constexpr std::size_t listed_max = 20;
+    constexpr std::size_t max_listed = 20;
     std::string html = "<details data-key=\"waiters-" + key_field(lock.key) + "\"><summary>" +
                        number + "</summary><ol>";
-    const std::size_t listed = std::min(listed_max, found->second.size());
+    const std::size_t listed = std::min(max_listed, found->second.size());
     for (std::size_t at = 0; at < listed; ++at) {
         const waiter_info& each = found->second[at];
         html += "<li>" + html_text(each.node_info) + ", since " +
@@ -166,11 +166,11 @@ html_cell number_cell(std::int64_t number, bool is_bad = false) {
 
 std::string limit_words(const queue_info& queue) {
     std::string words;
-    if (queue.limits.running_max) {
-        words += "at most " + std::to_string(*queue.limits.running_max) + " run";
+    if (queue.limits.max_running) {
+        words += "at most " + std::to_string(*queue.limits.max_running) + " run";
     }
-    if (queue.limits.starts_max) {
-        words += (words.empty() ? "" : ", ") + std::to_string(*queue.limits.starts_max) +
+    if (queue.limits.max_starts) {
+        words += (words.empty() ? "" : ", ") + std::to_string(*queue.limits.max_starts) +
                  " start per " + shown(queue.limits.starts_per);
     }
     return words.empty() ? "" : "<div class=\"quiet\">" + words + "</div>";
@@ -274,8 +274,8 @@ std::string button_form(
 finding_counts worst_of_findings(const std::vector<finding>& all) {
     finding_counts counts;
     for (const finding& each : all) {
-        if (each.weight == severity::error) ++counts.errors;
-        if (each.weight == severity::warning) ++counts.warnings;
+        if (each.severity == severity::error) ++counts.errors;
+        if (each.severity == severity::warning) ++counts.warnings;
     }
     return counts;
 }
@@ -286,11 +286,11 @@ std::string findings_section(const page_view& view) {
     std::int64_t good_count = 0;
     for (const severity weight : {severity::error, severity::warning}) {
         for (const finding& each : now.findings) {
-            if (each.weight == weight) bad += finding_item(each);
+            if (each.severity == weight) bad += finding_item(each);
         }
     }
     for (const finding& each : now.findings) {
-        if (each.weight != severity::good) continue;
+        if (each.severity != severity::good) continue;
         good += finding_item(each);
         ++good_count;
     }
@@ -382,7 +382,7 @@ std::string sparkline(const std::vector<job_sample>& samples, std::int64_t minut
     for (const job_sample& each : samples) {
         highest = std::max({highest, each.waiting, each.running});
     }
-    const std::int64_t first = minute_now - static_cast<std::int64_t>(job_history::minutes_max) + 1;
+    const std::int64_t first = minute_now - static_cast<std::int64_t>(job_history::max_minutes) + 1;
     const std::string title = "the last hour: at most " + html_number(highest) +
                               " at a time; now " + html_number(samples.back().waiting) +
                               " waiting, " + html_number(samples.back().running) + " running";
@@ -467,7 +467,7 @@ std::string failing_section(const page_view& view) {
             {badge(is_over ? "error" : "warning", name_of(each.state))},
             {html_text(each.queue)},
             {html_text(each.kind)},
-            {html_number(each.attempts) + " of " + html_number(each.attempts_max) +
+            {html_number(each.attempts) + " of " + html_number(each.max_attempts) +
              (each.rescues > 0 ? ", " + html_number(each.rescues) + " rescued" : "")},
             {is_over ? html_ago(*now.taken, each.ended_ago.value_or(std::chrono::microseconds{0}))
                      : html_in(*now.taken, each.due_in)},

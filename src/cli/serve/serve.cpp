@@ -54,8 +54,8 @@ listen_address address_of(const std::string& text) {
     }
     const char* const end = text.data() + text.size();
     const auto [last, failed] = std::from_chars(text.data() + colon + 1, end, address.port);
-    constexpr int port_max = 65535;
-    if (failed != std::errc{} || last != end || address.port < 0 || address.port > port_max) {
+    constexpr int max_port = 65535;
+    if (failed != std::errc{} || last != end || address.port < 0 || address.port > max_port) {
         return refuse();
     }
     return address;

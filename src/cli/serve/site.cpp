@@ -182,11 +182,11 @@ std::string host_name_of(std::string_view header) {
 
 std::optional<std::string> sign_ins::enter(const std::string& token) {
     if (!is_same_secret(token, token_)) return std::nullopt;
-    constexpr std::size_t entries_max = 100;
+    constexpr std::size_t max_entries = 100;
     const std::lock_guard guard{mutex_};
     const auto now = local_clock::now();
     std::erase_if(entries_, [&](const auto& each) { return each.second.until <= now; });
-    if (entries_.size() >= entries_max) {
+    if (entries_.size() >= max_entries) {
         entries_.erase(std::min_element(
             entries_.begin(),
             entries_.end(),
@@ -306,7 +306,7 @@ http_response site::page(const http_request& request) {
     const auto [value, is_late] = overview_.latest();
     const auto now = value ? value : std::make_shared<const snapshot>();
     const visitor who = visitor_of(request);
-    const lock_filter filter{request.parameter("prefix"), request.parameter("after"), shown_max};
+    const lock_filter filter{request.parameter("prefix"), request.parameter("after"), max_shown};
     std::shared_ptr<const lock_view> locks;
     page_view view{*now, now->locks};
     if (!filter.prefix.empty() || !filter.after.empty()) {

@@ -22,13 +22,13 @@ struct doctor_options {
 };
 
 void print_finding(const finding& each) {
-    const bool is_good = each.weight == severity::good;
-    const char* const mark = is_good                            ? "good     "
-                             : each.weight == severity::warning ? "warning  "
-                                                                : "ERROR    ";
-    const style look = is_good                            ? style::plain
-                       : each.weight == severity::warning ? style::bold
-                                                          : style::red;
+    const bool is_good = each.severity == severity::good;
+    const char* const mark = is_good                              ? "good     "
+                             : each.severity == severity::warning ? "warning  "
+                                                                  : "ERROR    ";
+    const style look = is_good                              ? style::plain
+                       : each.severity == severity::warning ? style::bold
+                                                            : style::red;
     print_line(styled(mark, look) + printable(each.what));
     const std::string indent(std::string_view{"warning  "}.size(), ' ');
     if (!each.why.empty()) print_line(indent + "why: " + printable(each.why));
@@ -38,7 +38,7 @@ void print_finding(const finding& each) {
 nlohmann::json json_of_finding(const finding& each) {
     return {
         {"finding", each.name},
-        {"severity", name_of(each.weight)},
+        {"severity", name_of(each.severity)},
         {"what", each.what},
         {"why", each.why},
         {"do", each.remedy}};
@@ -48,11 +48,11 @@ nlohmann::json json_of_finding(const finding& each) {
 int show_findings(const std::vector<finding>& findings, bool is_json, bool is_quiet) {
     int warnings = 0, errors = 0;
     for (const finding& each : findings) {
-        warnings += each.weight == severity::warning ? 1 : 0;
-        errors += each.weight == severity::error ? 1 : 0;
+        warnings += each.severity == severity::warning ? 1 : 0;
+        errors += each.severity == severity::error ? 1 : 0;
         // It is unknown whether the remaining parts are good.
         const bool is_known = each.name != "not_looked_at";
-        if (is_quiet && each.weight == severity::good && is_known) continue;
+        if (is_quiet && each.severity == severity::good && is_known) continue;
         is_json ? print_json(json_of_finding(each)) : print_finding(each);
     }
     if (!is_json && !is_quiet) {
@@ -68,7 +68,7 @@ int show_findings(const std::vector<finding>& findings, bool is_json, bool is_qu
 }
 
 int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
-    const key_examination found = examine_key(db, name);
+    const key_examination found = diagnose_key(db, name);
     if (!is_json) {
         const int status = show_findings(found.findings, false, is_quiet);
         if (found.waiters.empty() || is_quiet) return status;
@@ -142,7 +142,7 @@ command add_doctor(CLI::App& tool, const global_options& options) {
         ->option_text("D");
     parser->footer(doctor_help);
     return {parser, [chosen, &options] {
-                examination_settings settings;
+                diagnosis_settings settings;
                 settings.held_longer_than =
                     limit_of(chosen->held_longer_than, "--held-longer-than");
                 settings.waiting_longer_than =
@@ -153,7 +153,7 @@ command add_doctor(CLI::App& tool, const global_options& options) {
                 if (chosen->key.is_given()) {
                     return show_key(db, chosen->key.get(), options.is_json, chosen->is_quiet);
                 }
-                return show_findings(examine(db, settings), options.is_json, chosen->is_quiet);
+                return show_findings(diagnose(db, settings), options.is_json, chosen->is_quiet);
             }};
 }
 

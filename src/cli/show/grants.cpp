@@ -95,12 +95,12 @@ int show_grants(const database& db, const grants_options& chosen, bool is_json) 
         }
     }
     if (!is_json) shown_grants.print();
-    tell_unless_written(find_grant_history(db), is_json);
+    tell_unless_written(grant_history_state(db), is_json);
     return exit_status::done;
 }
 
 int show_history_status(const database& db, bool is_json) {
-    const grant_history_status now = find_grant_history(db);
+    const grant_history_status now = grant_history_state(db);
     if (is_json) {
         print_json(
             {{"on", now.is_on}, {"broken", now.is_broken}, {"keep_seconds", seconds_of(now.keep)}}
@@ -116,9 +116,9 @@ int show_history_status(const database& db, bool is_json) {
 
 int set_history(const database& db, bool is_on, const grants_options& chosen, bool is_json) {
     if (is_on) {
-        keep_grant_history(db, period(chosen.keep, "--keep"));
+        enable_grant_history(db, period(chosen.keep, "--keep"));
     } else {
-        drop_grant_history(db);
+        disable_grant_history(db);
     }
     return show_history_status(db, is_json);
 }

@@ -95,7 +95,7 @@ void read_field(const std::string& name, const json& value, new_job& into) {
     } else if (name == "ordering_key") {
         into.ordering_key = text_of(value, name);
     } else if (name == "attempts_max") {
-        into.retry.attempts_max = number_of(value, name);
+        into.retry.max_attempts = number_of(value, name);
     } else {
         throw usage_failure(
             "there is no field '" + name +
@@ -106,8 +106,8 @@ void read_field(const std::string& name, const json& value, new_job& into) {
 }
 
 named_job job_in(const std::string& line, const new_job& otherwise) {
-    constexpr int depth_max = 500;
-    if (depth_of(line) > depth_max) throw usage_failure("its brackets are more than 500 deep");
+    constexpr int max_depth = 500;
+    if (depth_of(line) > max_depth) throw usage_failure("its brackets are more than 500 deep");
     const auto payload = member_of(line, "payload");
     const json object = json::parse(payload ? payload->without : line, nullptr, false);
     const bool is_wrong = payload && !is_json(payload->text);

@@ -25,7 +25,7 @@ struct schedule_options {
     std::string conflict = "keep";
     std::string until = "ended";
     std::string retry_delay = "5s";
-    std::string time_limit;
+    std::string attempt_timeout;
 };
 
 misfire_policy policy_of(const std::string& word) {
@@ -50,8 +50,8 @@ json json_of_schedule(const job_schedule_info& schedule) {
         {"zone", is_periodic ? json() : json(what.zone)},
         {"per_seconds", is_periodic ? json(seconds_of(what.every)) : json()},
         {"misfire", name_of(what.misfire)},
-        {"catch_up_max", what.catch_up_max},
-        {"late_max_seconds", what.late_max.count()},
+        {"catch_up_max", what.max_catch_up},
+        {"late_max_seconds", what.max_late.count()},
         {"paused", schedule.is_paused},
         {"next", shown(schedule.next)},
         {"next_in_seconds", seconds_of(schedule.next_in)},
@@ -64,7 +64,7 @@ json json_of_schedule(const job_schedule_info& schedule) {
         {"unique_key", what.job.unique_key},
         {"unique_until", what.job.unique == unique_until::started ? "started" : "ended"},
         {"ordering_key", what.job.ordering_key},
-        {"attempts_max", what.job.retry.attempts_max}};
+        {"attempts_max", what.job.retry.max_attempts}};
 }
 
 [[noreturn]] void refuse_unknown(const std::string& name) {
@@ -95,7 +95,7 @@ int add(schedule_options& chosen, const global_options& options) {
     what.cron = chosen.cron;
     if (!chosen.zone.empty()) what.zone = chosen.zone;
     what.misfire = policy_of(chosen.misfire);
-    what.late_max =
+    what.max_late =
         std::chrono::duration_cast<std::chrono::seconds>(parse_duration(chosen.late, "--late"));
     what.job.payload = chosen.payload;
     if (chosen.payload == "-") {
@@ -106,9 +106,9 @@ int add(schedule_options& chosen, const global_options& options) {
     what.job.conflict = conflict_of(chosen.conflict);
     what.job.unique = unique_until_of(chosen.until);
     what.job.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");
-    what.job.retry.delay_max = std::max(what.job.retry.delay_max, what.job.retry.delay);
-    if (!chosen.time_limit.empty()) {
-        what.job.time_limit = parse_duration(chosen.time_limit, "--time-limit");
+    what.job.retry.max_delay = std::max(what.job.retry.max_delay, what.job.retry.delay);
+    if (!chosen.attempt_timeout.empty()) {
+        what.job.attempt_timeout = parse_duration(chosen.attempt_timeout, "--time-limit");
     }
     const database db = open_database(options);
     const bool has_changed = set_job_schedule(db, what);
@@ -130,7 +130,7 @@ int list(const global_options& options) {
     table schedules{{"NAME", "QUEUE", "KIND", "TIMES", "NEXT", "LAST", "JOB"}};
     for (const job_schedule_info& each : list_job_schedules(open_database(options))) {
         if (options.is_json) print_json(json_of_schedule(each));
-        const bool is_late = each.overdue_for > each.what.late_max;
+        const bool is_late = each.overdue_for > each.what.max_late;
         schedules.add({
             {printable(each.what.name)},
             {printable(each.what.queue)},
@@ -181,7 +181,7 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
     text("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
     parser.get_option("--tz")->check(complaint_of_zone);
     text("--misfire", chosen.misfire, "Of what was missed: once (default), skip, catch-up", "M");
-    parser.add_option("--catch-up", chosen.what.catch_up_max, "With catch-up: the latest N; 10")
+    parser.add_option("--catch-up", chosen.what.max_catch_up, "With catch-up: the latest N; 10")
         ->option_text("N");
     text("--late", chosen.late, "A fire time is missed after D; default 1m", "D");
     text("--kind", job.kind, "What kind of job it is", "K");
@@ -191,10 +191,10 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
     text("--on-conflict", chosen.conflict, "Where there is one: keep (default) or replace", "C");
     text("--unique-until", chosen.until, "How long it is unique: ended (default) or started", "W");
     text("--ordering-key", job.ordering_key, "After others of the same key, in order", "O");
-    parser.add_option("--attempts", job.retry.attempts_max, "Attempts in all; default 20")
+    parser.add_option("--attempts", job.retry.max_attempts, "Attempts in all; default 20")
         ->option_text("N");
     text("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s", "D");
-    text("--time-limit", chosen.time_limit, "Of one attempt; default none", "D");
+    text("--time-limit", chosen.attempt_timeout, "Of one attempt; default none", "D");
     const auto only = [&](const char* option, std::vector<std::string> words) {
         parser.get_option(option)->check(CLI::IsMember(std::move(words)));
     };

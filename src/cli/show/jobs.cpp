@@ -28,7 +28,7 @@ struct enqueue_options {
     std::string payload;
     std::string delay = "0";
     std::string run_at;
-    std::string time_limit;
+    std::string attempt_timeout;
     std::string retry_delay = "5s";
     std::string conflict = "keep";
     std::string until = "ended";
@@ -46,7 +46,7 @@ json json_of_job(const job_info& job) {
         {"state", name_of(job.state)},
         {"priority", job.priority},
         {"attempts", job.attempts},
-        {"attempts_max", job.attempts_max},
+        {"attempts_max", job.max_attempts},
         {"rescues", job.rescues},
         {"token", job.token.number},
         {"payload", job.payload},
@@ -106,14 +106,14 @@ std::vector<enqueued_job> enqueue_lines(
     // Jobs that need each other by their places in the list are one part.
     const bool is_one =
         std::ranges::any_of(jobs, [](const new_job& each) { return !each.needs_of_list.empty(); });
-    const std::ptrdiff_t part_max = is_one ? std::ssize(jobs) : 1000;
+    const std::ptrdiff_t max_part = is_one ? std::ssize(jobs) : 1000;
     so_far.of = jobs.size();
     const database db = open_database(options, std::chrono::seconds{60});
     const job_queue queue{db, chosen.queue};
     std::vector<enqueued_job> made;
     transaction tx = db.begin();
     for (auto first = jobs.begin(); first != jobs.end();) {
-        const auto last = first + std::min(part_max, jobs.end() - first);
+        const auto last = first + std::min(max_part, jobs.end() - first);
         const auto part = queue.enqueue_many_in(tx, {first, last});
         made.insert(made.end(), part.begin(), part.end());
         so_far.sent = made.size();
@@ -157,10 +157,10 @@ int enqueue(enqueue_options& chosen, bool has_payload, const global_options& opt
     new_job& what = chosen.what;
     what.delay = parse_duration(chosen.delay, "--delay");
     what.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");
-    what.retry.delay_max = std::max(what.retry.delay_max, what.retry.delay);
+    what.retry.max_delay = std::max(what.retry.max_delay, what.retry.delay);
     if (!chosen.run_at.empty()) what.run_at = parse_instant(chosen.run_at, "--run-at");
-    if (!chosen.time_limit.empty()) {
-        what.time_limit = parse_duration(chosen.time_limit, "--time-limit");
+    if (!chosen.attempt_timeout.empty()) {
+        what.attempt_timeout = parse_duration(chosen.attempt_timeout, "--time-limit");
     }
     what.conflict = conflict_of(chosen.conflict);
     what.unique = unique_until_of(chosen.until);
@@ -207,7 +207,7 @@ int list(
             {printable(each.queue)},
             {printable(each.kind)},
             {name_of(each.state), is_bad ? style::red : style::plain},
-            {std::to_string(each.attempts) + "/" + std::to_string(each.attempts_max)},
+            {std::to_string(each.attempts) + "/" + std::to_string(each.max_attempts)},
             {shown_when(each)},
             {printable(each.node_info)},
             {printable(summary_of(each.error))},
@@ -307,11 +307,11 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
     parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
         ->option_text("ID")
         ->allow_extra_args(false);
-    parser.add_option("--attempts", what.retry.attempts_max, "Attempts in all; default 20")
+    parser.add_option("--attempts", what.retry.max_attempts, "Attempts in all; default 20")
         ->option_text("N");
     parser.add_option("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s")
         ->option_text("D");
-    parser.add_option("--time-limit", chosen.time_limit, "Of one attempt; default none")
+    parser.add_option("--time-limit", chosen.attempt_timeout, "Of one attempt; default none")
         ->option_text("D");
     parser.add_option("--file", chosen.file, "One JSON object per line: see below")
         ->option_text("F");

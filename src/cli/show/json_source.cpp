@@ -44,7 +44,7 @@ bool is_name(std::string_view quoted, std::string_view name) {
 
 // The text with small numbers in the place of all numbers, since it is JSON whatever their size.
 std::string with_small_numbers(std::string_view text) {
-    constexpr std::size_t kept_max = 15, kept_of_exponent = 2;
+    constexpr std::size_t max_kept = 15, kept_of_exponent = 2;
     std::string small;
     for (std::size_t at = 0; at < text.size();) {
         if (text[at] == '"') {
@@ -61,7 +61,7 @@ std::string with_small_numbers(std::string_view text) {
         const auto before = small.find_last_not_of("+-");
         const bool is_exponent =
             before != std::string::npos && (small[before] == 'e' || small[before] == 'E');
-        small += text.substr(at, std::min(end - at, is_exponent ? kept_of_exponent : kept_max));
+        small += text.substr(at, std::min(end - at, is_exponent ? kept_of_exponent : max_kept));
         at = end;
     }
     return small;

@@ -21,8 +21,8 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr unsigned seconds_max = 1;
-constexpr std::size_t names_max = 1000;
+constexpr unsigned max_seconds = 1;
+constexpr std::size_t max_names = 1000;
 
 // A shell would split a name with other characters, or run a part of it.
 bool is_plain(std::string_view name) {
@@ -55,11 +55,11 @@ std::set<std::string> names_in(const database& db, const std::string& what) {
 
 int print_names(const global_options& options, const std::string& what) {
     std::signal(SIGALRM, give_up);
-    alarm(seconds_max);
+    alarm(max_seconds);
     std::size_t printed = 0;
     try {
         for (const std::string& each : names_in(open_database(options), what)) {
-            if (!is_plain(each) || ++printed > names_max) continue;
+            if (!is_plain(each) || ++printed > max_names) continue;
             print_line(each);
         }
     } catch (const std::exception&) {

@@ -18,9 +18,9 @@ using std::chrono::seconds;
 
 struct limit_options {
     std::string name;
-    int running_max = 0;
-    int running_per_key_max = 0;
-    int starts_max = 0;
+    int max_running = 0;
+    int max_running_per_key = 0;
+    int max_starts = 0;
     std::string starts_per, keep_completed, keep_discarded, keep_cancelled;
 };
 
@@ -37,9 +37,9 @@ json json_of_queue(const queue_info& queue) {
         {"jobs", jobs},
         {"oldest_available_seconds",
          queue.oldest_available ? json(seconds_of(*queue.oldest_available)) : json()},
-        {"running_max", number(limits.running_max)},
-        {"running_per_key_max", limits.running_per_key_max},
-        {"starts_max", number(limits.starts_max)},
+        {"running_max", number(limits.max_running)},
+        {"running_per_key_max", limits.max_running_per_key},
+        {"starts_max", number(limits.max_starts)},
         {"starts_per_seconds", seconds_of(limits.starts_per)},
         {"keep_completed_seconds", limits.keep_completed.count()},
         {"keep_discarded_seconds", limits.keep_discarded.count()},
@@ -89,10 +89,10 @@ std::string shown_limits(const queue_limits& limits) {
     const auto at_most = [](const std::optional<int>& number) {
         return number ? "at most " + std::to_string(*number) : std::string{"any number"};
     };
-    std::string text = at_most(limits.running_max) + " may run at a time, " +
-                       std::to_string(limits.running_per_key_max) + " of each ordering key; " +
-                       at_most(limits.starts_max) + " may start";
-    if (limits.starts_max) text += " in each " + shown(limits.starts_per);
+    std::string text = at_most(limits.max_running) + " may run at a time, " +
+                       std::to_string(limits.max_running_per_key) + " of each ordering key; " +
+                       at_most(limits.max_starts) + " may start";
+    if (limits.max_starts) text += " in each " + shown(limits.starts_per);
     return text + "; completed jobs are kept for " + shown(limits.keep_completed) +
            ", discarded ones for " + shown(limits.keep_discarded) + ", cancelled ones for " +
            shown(limits.keep_cancelled);
@@ -107,9 +107,9 @@ int set_limits(const limit_options& chosen, const CLI::App& parser, const global
     const auto length = [&](const std::string& text, const char* option) {
         return std::chrono::duration_cast<seconds>(parse_duration(text, option));
     };
-    if (is_said("--running")) limits.running_max = number(chosen.running_max);
-    if (is_said("--per-key")) limits.running_per_key_max = chosen.running_per_key_max;
-    if (is_said("--starts")) limits.starts_max = number(chosen.starts_max);
+    if (is_said("--running")) limits.max_running = number(chosen.max_running);
+    if (is_said("--per-key")) limits.max_running_per_key = chosen.max_running_per_key;
+    if (is_said("--starts")) limits.max_starts = number(chosen.max_starts);
     if (is_said("--per")) limits.starts_per = parse_duration(chosen.starts_per, "--per");
     if (is_said("--keep-completed")) {
         limits.keep_completed = length(chosen.keep_completed, "--keep-completed");
@@ -134,12 +134,12 @@ int set_limits(const limit_options& chosen, const CLI::App& parser, const global
 
 void add_limits(CLI::App& parser, limit_options& chosen) {
     parser.add_option("NAME", chosen.name, "The queue")->required();
-    parser.add_option("--running", chosen.running_max, "At most N run at a time; 0: no limit")
+    parser.add_option("--running", chosen.max_running, "At most N run at a time; 0: no limit")
         ->option_text("N")
         ->check(CLI::Range(0, 1'000'000));
-    parser.add_option("--per-key", chosen.running_per_key_max, "The same of each ordering key")
+    parser.add_option("--per-key", chosen.max_running_per_key, "The same of each ordering key")
         ->option_text("N");
-    parser.add_option("--starts", chosen.starts_max, "At most N start in each --per; 0: no limit")
+    parser.add_option("--starts", chosen.max_starts, "At most N start in each --per; 0: no limit")
         ->option_text("N")
         ->check(CLI::Range(0, 1'000'000));
     parser.add_option("--per", chosen.starts_per, "Of --starts; default 1s")->option_text("D");

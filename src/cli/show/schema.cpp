@@ -62,15 +62,15 @@ bool is_missing(const database& db) {
 
 // Warns that locks in these tables do not exclude users of the other installations.
 void refuse_beside_others(const database& db, const table_names& ours) {
-    constexpr std::size_t named_max = 5;
+    constexpr std::size_t max_named = 5;
     std::string others;
     std::size_t count = 0;
     for (const installation& each : list_installations(db)) {
         if (each.is_ours) return;  // made by somebody else at this moment
-        if (count++ < named_max) others += (others.empty() ? "" : ", ") + words_for(each.names);
+        if (count++ < max_named) others += (others.empty() ? "" : ", ") + words_for(each.names);
     }
     if (count == 0) return;
-    if (count > named_max) others += " and " + std::to_string(count - named_max) + " more";
+    if (count > max_named) others += " and " + std::to_string(count - max_named) + " more";
     throw failure{
         exit_status::schema,
         "schema_elsewhere",

@@ -91,8 +91,8 @@ void add_queues(std::string& text, const snapshot& now) {
 void add_findings(std::string& text, const snapshot& now) {
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const finding& each : now.findings) {
-        if (each.weight == severity::good) continue;
-        ++counts[{each.name, each.weight == severity::error ? "error" : "warning"}];
+        if (each.severity == severity::good) continue;
+        ++counts[{each.name, each.severity == severity::error ? "error" : "warning"}];
     }
     gauge findings{text, "doctor_findings", "What `leasehold doctor` finds wrong, by name."};
     for (const auto& [what, count] : counts) {

@@ -25,9 +25,9 @@ void job_history::note(
     using std::chrono::floor;
     using std::chrono::minutes;
     const std::int64_t minute = floor<minutes>(now.time_since_epoch()).count();
-    const auto oldest = minute - static_cast<std::int64_t>(minutes_max) + 1;
+    const auto oldest = minute - static_cast<std::int64_t>(max_minutes) + 1;
     for (const queue_info& each : queues) {
-        if (samples_.size() >= queues_max && !samples_.contains(each.name)) continue;
+        if (samples_.size() >= max_queues && !samples_.contains(each.name)) continue;
         auto& all = samples_[each.name];
         // A clock that was set back begins anew.
         std::erase_if(all, [&](const job_sample& old) { return old.minute >= minute; });

@@ -21,8 +21,8 @@ struct job_sample {
 
 class job_history {
 public:
-    static constexpr std::size_t minutes_max = 60;
-    static constexpr std::size_t queues_max = 200;  // the last ones beyond are left out
+    static constexpr std::size_t max_minutes = 60;
+    static constexpr std::size_t max_queues = 200;  // the last ones beyond are left out
 
     // The last one of a minute is kept.
     void note(std::chrono::system_clock::time_point now, const std::vector<queue_info>& queues);

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds examined_every{30};
 
 template <class Entry, class Before>
 void keep_first(std::vector<Entry>& all, Before before) {
-    const std::size_t kept = std::min<std::size_t>(all.size(), shown_max);
+    const std::size_t kept = std::min<std::size_t>(all.size(), max_shown);
     const auto end = all.begin() + static_cast<std::ptrdiff_t>(kept);
     std::partial_sort(all.begin(), end, all.end(), before);
     all.erase(end, all.end());
@@ -32,12 +32,12 @@ lock_view read_locks(const database& db, const lock_filter& filter) {
     view.filter = filter;
     view.page = list_some_locks(db, filter);
     view.counts = count_locks(db, filter.prefix);
-    constexpr std::size_t asked_max = 20;
-    constexpr std::int64_t queue_max = 1000;  // a queue of waiters is read whole
+    constexpr std::size_t max_asked = 20;
+    constexpr std::int64_t max_queue = 1000;  // a queue of waiters is read whole
     for (const lock_info& each : view.page.locks) {
-        if (view.waiters.size() == asked_max) break;
+        if (view.waiters.size() == max_asked) break;
         const bool is_asked = each.kind == lock_kind::mutex && each.waiters > 0;
-        if (!is_asked || each.waiters > queue_max) continue;
+        if (!is_asked || each.waiters > max_queue) continue;
         view.waiters[each.key] = list_waiters(db, key{each.key});
     }
     view.taken = wall_now();
@@ -86,8 +86,8 @@ void read_queues(const database& db, snapshot& into) {
     for (const queue_info& each : into.queues) {
         for (const auto& [state, count] : each.jobs) into.job_count[state] += count;
     }
-    if (into.queues.size() <= shown_max) return;
-    into.queues.resize(shown_max);
+    if (into.queues.size() <= max_shown) return;
+    into.queues.resize(max_shown);
     into.queues.shrink_to_fit();
 }
 
@@ -138,7 +138,7 @@ overview::overview(database db, refresh_settings settings)
 void overview::read_all(snapshot& into) {
     const server_info server = database_.server();
     into.engine = std::string(name_of(server.engine)) + " " + server.version_text;
-    into.locks = read_locks(database_, {.prefix = {}, .after = {}, .limit = shown_max});
+    into.locks = read_locks(database_, {.prefix = {}, .after = {}, .limit = max_shown});
     read_sessions(database_, into);
     read_runs(database_, into);
     read_queues(database_, into);
@@ -148,7 +148,7 @@ void overview::read_all(snapshot& into) {
 
 void overview::examine_all(snapshot& into) {
     const auto began = local_clock::now();
-    into.findings = examine(database_);
+    into.findings = diagnose(database_);
     // A program needs these rights. A user who only looks does not, and a read that lacks a right
     // says so.
     std::erase_if(into.findings, [](const finding& each) { return each.name == "missing_rights"; });
@@ -186,7 +186,7 @@ snapshot overview::read() {
 }
 
 std::shared_ptr<const lock_view> overview::locks(const lock_filter& filter) {
-    constexpr std::size_t kept_max = 16;
+    constexpr std::size_t max_kept = 16;
     const std::unique_lock guard{asks_, 2s};
     if (!guard) {
         throw error(errc::timed_out, "the database has been busy with others who look");
@@ -198,7 +198,7 @@ std::shared_ptr<const lock_view> overview::locks(const lock_filter& filter) {
     });
     if (found != kept_.end()) return found->view;
     auto view = std::make_shared<const lock_view>(read_locks(database_, filter));
-    if (kept_.size() == kept_max) kept_.erase(kept_.begin());
+    if (kept_.size() == max_kept) kept_.erase(kept_.begin());
     kept_.push_back({filter, local_clock::now() + 1s, view});
     return view;
 }

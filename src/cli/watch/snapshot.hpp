@@ -70,7 +70,7 @@ struct snapshot {
 };
 
 // The number of rows of each kind that are kept for people. Counts cover all rows.
-inline constexpr int shown_max = 200;
+inline constexpr int max_shown = 200;
 
 // Reads it for all callers.
 class overview {

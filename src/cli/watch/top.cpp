@@ -57,7 +57,7 @@ public:
 
     void draw(const screen& on) {
         const screen_size size = on.size();
-        view_.scrolled = std::clamp(view_.scrolled, 0, scroll_max(*now_, view_, size));
+        view_.scrolled = std::clamp(view_.scrolled, 0, max_scroll(*now_, view_, size));
         on.draw(top_lines(*now_, view_, size));
     }
 
@@ -92,7 +92,7 @@ public:
                 view_.scrolled = 0;
                 break;
             case pressed::last:
-                view_.scrolled = scroll_max(*now_, view_, size);
+                view_.scrolled = max_scroll(*now_, view_, size);
                 break;
             case pressed::redraw:
             case pressed::nothing:

@@ -139,7 +139,7 @@ pane_table failing_pane(const snapshot& now) {
             {name_of(each.state), is_over ? style::red : style::plain},
             {printable(each.queue)},
             {printable(each.kind)},
-            {std::to_string(each.attempts) + "/" + std::to_string(each.attempts_max)},
+            {std::to_string(each.attempts) + "/" + std::to_string(each.max_attempts)},
             {printable(summary_of(each.error))},
         });
     }
@@ -151,7 +151,7 @@ pane_table doctor_pane(const snapshot& now) {
     pane_table made{{"FINDING", "", "WHAT"}};
     for (const severity weight : {severity::error, severity::warning, severity::good}) {
         for (const finding& each : now.findings) {
-            if (each.weight != weight) continue;
+            if (each.severity != weight) continue;
             const bool is_bad = weight == severity::error;
             made.rows.push_back({
                 {printable(each.name), is_bad ? style::red : style::plain},
@@ -305,10 +305,10 @@ std::string numbers_of(const snapshot& now) {
         return std::to_string(found == now.job_count.end() ? 0 : found->second);
     };
     const auto errors = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
-        return each.weight == severity::error;
+        return each.severity == severity::error;
     });
     const auto warnings = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
-        return each.weight == severity::warning;
+        return each.severity == severity::warning;
     });
     const auto number = [](std::int64_t value) { return std::to_string(value); };
     return "keys " + number(now.locks.counts.keys) + ", " + number(now.locks.counts.waiters) +
@@ -361,7 +361,7 @@ std::string cut_to(std::string_view text, std::size_t columns) {
     return std::string(text.substr(0, bytes_that_fit(text, columns - 1))) + ellipsis;
 }
 
-int scroll_max(const snapshot& now, const top_view& view, screen_size size) {
+int max_scroll(const snapshot& now, const top_view& view, screen_size size) {
     const auto rows = static_cast<int>(table_of(now, view.shown, columns_in(size)).rows.size());
     return std::max(rows - rows_that_fit(size), 0);
 }
@@ -377,7 +377,7 @@ std::vector<std::string> top_lines(const snapshot& now, const top_view& view, sc
         line_of(heading_of(table), widths, view),
     };
     const int fits = rows_that_fit(size);
-    const int first = std::clamp(view.scrolled, 0, scroll_max(now, view, size));
+    const int first = std::clamp(view.scrolled, 0, max_scroll(now, view, size));
     const int end = std::min(first + fits, static_cast<int>(table.rows.size()));
     for (int at = first; at < end; ++at) {
         lines.push_back(line_of(table.rows[static_cast<std::size_t>(at)], widths, view));

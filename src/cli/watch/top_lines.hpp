@@ -24,7 +24,7 @@ struct top_view {
 // At most as many lines as the screen has rows.
 std::vector<std::string> top_lines(const snapshot& now, const top_view& view, screen_size size);
 // The number of lines that it can be scrolled.
-int scroll_max(const snapshot& now, const top_view& view, screen_size size);
+int max_scroll(const snapshot& now, const top_view& view, screen_size size);
 
 // All panes, one below the other, at their natural widths.
 std::vector<std::string> all_lines(const snapshot& now, const top_view& view);

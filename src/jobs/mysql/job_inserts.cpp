@@ -93,7 +93,7 @@ std::vector<bool> job_inserts::are_blocked(
     }
     if (keys.empty()) return blocked;
     auto [before, now] = ahead_of(on, queue, {keys.begin(), keys.end()});
-    const std::int64_t per_key = queues_.of(queue).running_per_key_max;
+    const std::int64_t per_key = queues_.of(queue).max_running_per_key;
     for (std::size_t at = 0; at < what.size(); ++at) {
         const new_job& each = what[at];
         if (each.ordering_key.empty()) continue;
@@ -123,15 +123,15 @@ job_inserts::ahead job_inserts::ahead_of(
         for (std::size_t at = first; at < end; ++at) {
             text += (at == first ? "" : " UNION ALL ") + part.text();
             values = joined(
-                std::move(values), part.placed({queue, keys[at], at, seen.running_per_key_max})
+                std::move(values), part.placed({queue, keys[at], at, seen.max_running_per_key})
             );
         }
         const result found = on.execute(text, as_bytes(values));
         const std::int64_t is = found.rows.at(0).integer(2);
-        if (is != seen.running_per_key_max) {
+        if (is != seen.max_running_per_key) {
             // The statement counted up to the limit that this process knew, which the queue's row
             // no longer has: count again up to the present limit.
-            seen.running_per_key_max = is;
+            seen.max_running_per_key = is;
             queues_.note(queue, seen);
             first = 0;
             continue;
@@ -166,11 +166,11 @@ void job_inserts::add_row(
         what.kind,
         is_blocked ? blocked : available,
         what.priority,
-        unless_usual(what.retry.attempts_max, usual.retry.attempts_max),
-        unless_usual(what.rescues_max, usual.rescues_max),
+        unless_usual(what.retry.max_attempts, usual.retry.max_attempts),
+        unless_usual(what.max_rescues, usual.max_rescues),
         unless_usual(micros(what.retry.delay), micros(usual.retry.delay)),
-        unless_usual(micros(what.retry.delay_max), micros(usual.retry.delay_max)),
-        what.time_limit ? value{micros(*what.time_limit)} : value{},
+        unless_usual(micros(what.retry.max_delay), micros(usual.retry.max_delay)),
+        what.attempt_timeout ? value{micros(*what.attempt_timeout)} : value{},
         is_until_started ? value{1} : value{},
         text_or_null(what.unique_key),
         text_or_null(what.ordering_key),

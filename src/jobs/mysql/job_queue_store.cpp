@@ -33,11 +33,11 @@ public:
         return all;
     }
 
-    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+    std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
         const result found = with_per_key(
             "promote",
             [&](const statement& ask, std::int64_t most) {
-                return how_->write(on, ask, {std::string{queue}, jobs_max, most});
+                return how_->write(on, ask, {std::string{queue}, max_jobs, most});
             },
             [](const row& first) { return first.integer(0); }
         );
@@ -46,13 +46,13 @@ public:
 
     // Page by page, past rows that somebody has locked.
     rescue_result rescue(
-        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+        connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) override {
         rescue_result all;
         std::int64_t priority = std::numeric_limits<std::int16_t>::min();
         job_id id = 0;
-        while (all.rescued + all.quarantined < jobs_max) {
-            const auto left = jobs_max - (all.rescued + all.quarantined);
+        while (all.rescued + all.quarantined < max_jobs) {
+            const auto left = max_jobs - (all.rescued + all.quarantined);
             const parameters behind{std::string{queue}, left, priority, id};
             const auto lost = read(on, "lost", behind).rows;
             rescue(on, lost, kept, all);
@@ -63,19 +63,19 @@ public:
         return all;
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
         std::vector<job_id> ids;
         std::int64_t per_key = 1;
         int looks = 0;
-        for (int left = keys_max, keys = 4; left > 0;) {
+        for (int left = max_keys, keys = 4; left > 0;) {
             const int asked = std::min(left, keys);
             const row seen = look_at_keys(on, queue, place, asked, per_key);
-            constexpr int looks_max = 10;
+            constexpr int max_looks = 10;
             const bool is_mistaken = seen.integer(0) != per_key;
             per_key = seen.integer(0);
             // A different number means that somebody has changed the queue's limits.
-            if (is_mistaken && ++looks < looks_max) continue;
+            if (is_mistaken && ++looks < max_looks) continue;
             if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
             place.key = seen.is_null(1) ? "" : seen.bytes(1);
             if (place.is_beginning()) break;
@@ -88,10 +88,10 @@ public:
     }
 
     // Page by page, past rows that somebody has locked.
-    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+    std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override {
         std::int64_t pruned = 0;
-        for (auto behind = kept_back; pruned < rows_max;) {
-            const auto left = rows_max - pruned;
+        for (auto behind = kept_back; pruned < max_rows;) {
+            const auto left = max_rows - pruned;
             std::vector<job_id> ids;
             for (const row& each : read(on, "prune", {left, behind}).rows) {
                 ids.push_back(each.integer(0));
@@ -108,8 +108,8 @@ public:
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
         // The job was retried between the looks at the two tables: look again.
-        constexpr int looks_max = 10;
-        for (int look = 0; look < looks_max; ++look) {
+        constexpr int max_looks = 10;
+        for (int look = 0; look < max_looks; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
             if (found.integer(0) > 0) {
                 return found.integer(1) > 0 ? cancel_outcome::cancelled : cancel_outcome::requested;
@@ -198,13 +198,13 @@ private:
     result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
         std::int64_t believed = 1;
         // A try fails only if somebody has just changed the queue's limits.
-        constexpr int looks_max = 10;
+        constexpr int max_looks = 10;
         for (int look = 0;; ++look) {
             const std::string text =
                 replaced(texts_.source(name), "{skipped}", std::to_string(believed - 1));
             result found = send(statement{text, how_->which(), how_->written()}, believed);
             const std::int64_t is = found.rows.empty() ? believed : answered(found.rows[0]);
-            if (is == believed || look == looks_max) return found;
+            if (is == believed || look == max_looks) return found;
             believed = is;
         }
     }

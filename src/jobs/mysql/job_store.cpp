@@ -173,7 +173,7 @@ std::string mysql_job_store::claim_text(
 claim_result mysql_job_store::claim(connection& on, const claim_request& wanted) {
     if (!queues_.of(wanted.queue).is_claimed_in_turn) {
         parameters values{
-            wanted.queue, wanted.jobs_max, value_of(wanted.session), 0, 0, wanted.node_info};
+            wanted.queue, wanted.max_jobs, value_of(wanted.session), 0, 0, wanted.node_info};
         const result found =
             wanted.kinds.empty()
                 ? how_->write(on, any_kind_, values)
@@ -219,21 +219,21 @@ void mysql_job_store::add_jobs(const result& found, claim_result& got) {
 claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request& wanted) {
     claim_result got;
     // A look in vain means that somebody has changed the queue's limits.
-    constexpr int looks_max = 20;
-    for (int look = 0; look < looks_max; ++look) {
+    constexpr int max_looks = 20;
+    for (int look = 0; look < max_looks; ++look) {
         auto seen = queues_.of(wanted.queue);
-        const std::int64_t window = std::int64_t{wanted.jobs_max} * 4 + 100;
+        const std::int64_t window = std::int64_t{wanted.max_jobs} * 4 + 100;
         parameters values{
             wanted.queue,
-            wanted.jobs_max,
+            wanted.max_jobs,
             value_of(wanted.session),
             window,
-            seen.running_per_key_max,
+            seen.max_running_per_key,
             wanted.node_info};
         const std::string text = replaced(
             claim_text("claim_in_turn", wanted.kinds, looked_at_in_turn, &values),
             "{skipped}",
-            std::to_string(seen.running_per_key_max - 1)
+            std::to_string(seen.max_running_per_key - 1)
         );
         const result found = how_->write(on, claim_statement(text), values);
         const row& how = found.rows.at(0);
@@ -241,11 +241,11 @@ claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request&
         if (got.session_has_ended) return got;
         if (how.integer(1) == 0) {
             make_queue(on, wanted.queue);
-        } else if (how.integer(2) == seen.running_per_key_max) {
+        } else if (how.integer(2) == seen.max_running_per_key) {
             add_jobs(found, got);
             return got;
         } else {
-            seen.running_per_key_max = how.integer(2);
+            seen.max_running_per_key = how.integer(2);
             queues_.note(wanted.queue, seen);
         }
     }
@@ -335,7 +335,7 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
     if (!is_fused) return job_store::finish_and_claim(on, whose, ends, kept, wanted);
     parameters values{
         wanted.queue,
-        wanted.jobs_max,
+        wanted.max_jobs,
         value_of(whose),
         claims_in(ends),
         ends.size(),

@@ -16,7 +16,7 @@ class known_queues {
 public:
     struct known {
         bool is_claimed_in_turn = false;
-        std::int64_t running_per_key_max = 1;
+        std::int64_t max_running_per_key = 1;
     };
     known of(const std::string& queue) const {
         const thread_guard guard{mutex_};

@@ -33,30 +33,30 @@ public:
                 ", so that a worker passes jobs over without an error: " + first.text(2)};
     }
 
-    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
-        return write(on, "promote", {std::string{queue}, jobs_max}).affected_rows;
+    std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
+        return write(on, "promote", {std::string{queue}, max_jobs}).affected_rows;
     }
 
     rescue_result rescue(
-        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+        connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) override {
         const parameters values{
-            std::string{queue}, jobs_max, kept_for(kept.discarded), kept_for(kept.cancelled)};
+            std::string{queue}, max_jobs, kept_for(kept.discarded), kept_for(kept.cancelled)};
         const result found = write(on, "rescue", values);
         return {found.rows.at(0).integer(0), found.rows.at(0).integer(1)};
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
-        const row last = write(on, "unblock", {std::string{queue}, keys_max, place.key}).rows.at(0);
+        const row last = write(on, "unblock", {std::string{queue}, max_keys, place.key}).rows.at(0);
         place.key = last.is_null(0) ? "" : last.bytes(0);
         return last.integer(1);
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
         // If the job was claimed or ended meanwhile nothing has changed: look again.
-        constexpr int looks_max = 10;
-        for (int look = 0; look < looks_max; ++look) {
+        constexpr int max_looks = 10;
+        for (int look = 0; look < max_looks; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
             if (found.integer(0) > 0) return cancel_outcome::cancelled;
             if (found.integer(1) > 0) return cancel_outcome::requested;

@@ -93,7 +93,7 @@ array_texts lists_of(std::span<const new_job> what) {
     array_texts lists(14);
     std::int64_t number = 0;
     for (const new_job& each : what) {
-        const auto limit = each.time_limit;
+        const auto limit = each.attempt_timeout;
         lists.add(
             {++number,
              each.kind,
@@ -105,11 +105,11 @@ array_texts lists_of(std::span<const new_job> what) {
              each.unique_key,
              static_cast<int>(each.unique),
              each.ordering_key,
-             each.retry.attempts_max,
+             each.retry.max_attempts,
              value_of(std::chrono::microseconds{each.retry.delay}),
-             value_of(std::chrono::microseconds{each.retry.delay_max}),
+             value_of(std::chrono::microseconds{each.retry.max_delay}),
              limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-             each.rescues_max}
+             each.max_rescues}
         );
     }
     return lists;
@@ -260,7 +260,7 @@ private:
         for (const std::string& each : wanted.kinds) add_to_array(each, kinds);
         return {
             wanted.queue,
-            wanted.jobs_max,
+            wanted.max_jobs,
             value_of(wanted.session),
             "{" + kinds + "}",
             wanted.kinds.size(),
@@ -338,9 +338,9 @@ private:
     void claim_what_is_before(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
-        if (from.is_beginning() || std::ssize(got.jobs) >= wanted.jobs_max) return;
+        if (from.is_beginning() || std::ssize(got.jobs) >= wanted.max_jobs) return;
         claim_request rest = wanted;
-        rest.jobs_max -= static_cast<int>(got.jobs.size());
+        rest.max_jobs -= static_cast<int>(got.jobs.size());
         claim_result more;
         // If the queue is claimed in turn, the next claim does that.
         if (!claim_freely(on, rest, {}, more)) return;
@@ -359,8 +359,8 @@ private:
     claim_result claim_in_turn(connection& on, const claim_request& wanted) {
         claim_result got;
         // A look is refused only if another claim was made since.
-        constexpr int looks_max = 20;
-        for (int look = 0; look < looks_max; ++look) {
+        constexpr int max_looks = 20;
+        for (int look = 0; look < max_looks; ++look) {
             auto seen = turns_.of(wanted.queue);
             if (!seen.has_turn) {
                 const result turn = read(on, "turn", {wanted.queue});

@@ -25,9 +25,9 @@ public:
     }
 
     // In the order of ids, so that each job is judged by the new states of earlier jobs.
-    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+    std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
         writing write{*sqlite_, texts_, on};
-        const parameters which{std::string{queue}, jobs_max};
+        const parameters which{std::string{queue}, max_jobs};
         if (write("due", which).rows.empty()) return 0;
         write.begin();
         std::vector<job_id> due;
@@ -39,10 +39,10 @@ public:
     }
 
     rescue_result rescue(
-        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+        connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) override {
         writing write{*sqlite_, texts_, on};
-        const parameters which{std::string{queue}, jobs_max};
+        const parameters which{std::string{queue}, max_jobs};
         if (write("lost", which).rows.empty() && write("never_due", {which[0]}).rows.empty()) {
             return {};
         }
@@ -78,9 +78,9 @@ public:
         return counts;
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
-        const parameters where{std::string{queue}, keys_max, place.key};
+        const parameters where{std::string{queue}, max_keys, place.key};
         place = {};
         std::vector<job_id> ids;
         for (const row& each : read(on, "look_at_keys", where).rows) {
@@ -101,9 +101,9 @@ public:
         return freed;
     }
 
-    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+    std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override {
         if (read(on, "find_over").rows.empty()) return 0;
-        return sql_job_queue_store::prune(on, rows_max, kept_back);
+        return sql_job_queue_store::prune(on, max_rows, kept_back);
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {

@@ -142,7 +142,7 @@ protected:
         ids.reserve(what.size());
         if (are_plain(what)) insert_many(on, queue, what, ids);
         for (const new_job& each : what.subspan(ids.size())) {
-            const auto limit = each.time_limit;
+            const auto limit = each.attempt_timeout;
             const parameters values{
                 std::string{queue},
                 each.kind,
@@ -153,11 +153,11 @@ protected:
                 each.unique_key,
                 static_cast<int>(each.unique),
                 each.ordering_key,
-                each.retry.attempts_max,
+                each.retry.max_attempts,
                 value_of(std::chrono::microseconds{each.retry.delay}),
-                value_of(std::chrono::microseconds{each.retry.delay_max}),
+                value_of(std::chrono::microseconds{each.retry.max_delay}),
                 limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-                each.rescues_max};
+                each.max_rescues};
             const result made = inside(on, "insert", values);
             ids.push_back(
                 made.rows.empty() ? std::nullopt : std::optional{made.rows[0].integer(0)}
@@ -208,25 +208,25 @@ private:
 
     // The available jobs, in the order of priority and id.
     static std::vector<row> available(
-        const writing& write, const claim_request& wanted, std::int64_t jobs_max
+        const writing& write, const claim_request& wanted, std::int64_t max_jobs
     ) {
-        if (wanted.kinds.empty()) return write("available", {wanted.queue, jobs_max}).rows;
+        if (wanted.kinds.empty()) return write("available", {wanted.queue, max_jobs}).rows;
         std::vector<row> all;
         for (const std::string& each : wanted.kinds) {
-            auto some = write("available_of_kind", {wanted.queue, jobs_max, each}).rows;
+            auto some = write("available_of_kind", {wanted.queue, max_jobs, each}).rows;
             std::ranges::move(some, std::back_inserter(all));
         }
         std::ranges::sort(all, {}, [](const row& each) {
             return std::pair{each.integer(2), each.integer(0)};
         });
-        if (std::ssize(all) > jobs_max) all.resize(static_cast<std::size_t>(jobs_max));
+        if (std::ssize(all) > max_jobs) all.resize(static_cast<std::size_t>(max_jobs));
         return all;
     }
 
     static claim_room room_in(
         const writing& write, const claim_request& wanted, claim_result& got
     ) {
-        const parameters values{wanted.queue, value_of(wanted.session), wanted.jobs_max};
+        const parameters values{wanted.queue, value_of(wanted.session), wanted.max_jobs};
         const result found = write("room", values);
         const row& how = found.rows.at(0);
         got.session_has_ended = how.integer(0) == 0;
@@ -239,12 +239,12 @@ private:
     found_jobs claim_within(const writing& write, const claim_request& wanted, claim_result& got)
         const {
         const claim_room room = room_in(write, wanted, got);
-        const std::int64_t looks_max = std::int64_t{wanted.jobs_max} * 4 + 100;
+        const std::int64_t max_looks = std::int64_t{wanted.max_jobs} * 4 + 100;
         running_keys running{write, wanted.queue};
         found_jobs found;
         std::int64_t left = room.jobs;
         for (std::int64_t looked = 0; left > 0;) {
-            const std::int64_t asked = std::min(left, looks_max - looked);
+            const std::int64_t asked = std::min(left, max_looks - looked);
             found.may_be_more = asked == 0;
             if (found.may_be_more) break;
             const std::vector<row> seen = available(write, wanted, asked);

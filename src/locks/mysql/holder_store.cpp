@@ -62,9 +62,9 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
         // The pre-check did not refuse, and yet it was not granted: there was no gate, or there are
         // dead holders, or another caller was faster. In each of the first two cases somebody has
         // made progress. If the row of a dead holder is locked, a proof or another caller has it.
-        constexpr int looks_max = 8;
+        constexpr int max_looks = 8;
         bool has_buried = false;
-        for (int look = 1; made.is_open && look < looks_max; ++look) {
+        for (int look = 1; made.is_open && look < max_looks; ++look) {
             if (made.has_dead) {
                 const bool has_got_on = bury_the_dead(on, wanted);
                 if (has_buried && !has_got_on) break;
@@ -82,10 +82,10 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
 bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wanted) const {
     const value name = value_of(wanted.key);
     const result found = read(on, "looks_dead", {name, value_of(wanted.owner)});
-    constexpr std::size_t per_packet_max = 100;
+    constexpr std::size_t max_per_packet = 100;
     std::int64_t count = 0;
-    for (std::size_t from = 0; from < found.rows.size(); from += per_packet_max) {
-        const std::size_t end = std::min(from + per_packet_max, found.rows.size());
+    for (std::size_t from = 0; from < found.rows.size(); from += max_per_packet) {
+        const std::size_t end = std::min(from + max_per_packet, found.rows.size());
         batch next;
         for (std::size_t at = from; at < end; ++at) {
             const row& each = found.rows[at];

@@ -20,8 +20,8 @@ public:
 
     acquire_all_result try_acquire_all(connection& on, const acquire_all_request& wanted) override {
         // Takeable when looked at and yet not granted: another session was faster.
-        constexpr int looks_max = 3;
-        for (int look = 1; look <= looks_max; ++look) {
+        constexpr int max_looks = 3;
+        for (int look = 1; look <= max_looks; ++look) {
             std::vector<key> unknown;
             if (auto refused = refusal(on, wanted, unknown)) return *refused;
             for (const key& each : unknown) add_key(on, each);

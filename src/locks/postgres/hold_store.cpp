@@ -119,9 +119,9 @@ private:
         // If the key was free or absent in our snapshot and yet was not granted, another session or
         // the reaper came first. Somebody has made progress, so this looks again. A dead holder is
         // not reported if its lock_delay has not passed, or another session is proving its death.
-        constexpr int looks_max = 4;
+        constexpr int max_looks = 4;
         attempt made;
-        for (int look = 1; look <= looks_max; ++look) {
+        for (int look = 1; look <= max_looks; ++look) {
             made = attempt_in(write(on, "try_acquire", values).rows.at(0));
             if (made.answer.status != acquire_status::busy) break;
             if (made.key_is_known && !made.is_free) break;

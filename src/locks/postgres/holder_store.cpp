@@ -33,10 +33,10 @@ public:
         // Nothing refused the request, and yet it was not granted: either another request was
         // granted, which the next look finds in the gate; or another session has locked the row of
         // a dead holder, for a proof or to remove it, which may last.
-        constexpr int looks_max = 32;
+        constexpr int max_looks = 32;
         constexpr std::size_t verdict = 1, holder = 6;
         std::optional<gate_state> seen;
-        for (int look = 1; look <= looks_max; ++look) {
+        for (int look = 1; look <= max_looks; ++look) {
             const row found = write(on, "try_acquire", values).rows.at(0);
             holder_result answer = verdict_in(found, verdict);
             if (!found.is_null(0)) {

@@ -51,8 +51,8 @@ public:
         ask = replaced(ask, "{size}", std::to_string(size));
         // Takeable in our snapshot and yet not granted: another session was faster, and has made
         // progress, so look again.
-        constexpr int looks_max = 3;
-        for (int look = 1; look <= looks_max; ++look) {
+        constexpr int max_looks = 3;
+        for (int look = 1; look <= max_looks; ++look) {
             const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
             if (auto answer = verdict(rows, wanted)) return *answer;
             const bool is_one_unknown = std::any_of(rows.begin(), rows.end(), [](const row& each) {

@@ -11,7 +11,7 @@
 namespace leasehold::mysql_dialect {
 namespace {
 
-constexpr int heartbeat_attempts_max = 3;
+constexpr int max_heartbeat_attempts = 3;
 
 // A default of the server or of the user, which other connections need not have. MariaDB called it
 // tx_read_only until 11.1.
@@ -128,7 +128,7 @@ bool mysql_session_store::start(connection& on, const session_start& session) {
 heartbeat_result mysql_session_store::heartbeat(
     connection& on, const session_id& id, std::chrono::microseconds ttl, const session_news& known
 ) {
-    for (int attempt = 1; attempt <= heartbeat_attempts_max; ++attempt) {
+    for (int attempt = 1; attempt <= max_heartbeat_attempts; ++attempt) {
         heartbeat_result answer = sql_session_store::heartbeat(on, id, ttl, known);
         if (answer.status != heartbeat_status::noticed) return answer;
         const bool is_other =

@@ -40,10 +40,10 @@ public:
     }
 
     // A look comes before a change, and the store notes the clock of the boot for the triggers.
-    std::int64_t prune_history(connection& on, int rows_max) override {
+    std::int64_t prune_history(connection& on, int max_rows) override {
         if (read(on, "look_at_history").rows.empty()) return 0;
         write(on, "note_clock");
-        return sql_upkeep_store::prune_history(on, rows_max);
+        return sql_upkeep_store::prune_history(on, max_rows);
     }
 
 private:

@@ -64,7 +64,7 @@ std::string for_keys(std::string_view text, std::size_t count, std::size_t first
 // call.
 inline constexpr int deadlock_code = 1213;
 inline constexpr int refused_commit_code = 3101;
-inline constexpr int deadlock_attempts_max = 4;
+inline constexpr int max_deadlock_attempts = 4;
 
 template <typename Operation>
 auto despite_deadlocks(Operation&& operation) {
@@ -74,7 +74,7 @@ auto despite_deadlocks(Operation&& operation) {
         } catch (const error& failure) {
             const int code = failure.native_code();
             const bool was_undone = code == deadlock_code || code == refused_commit_code;
-            if (!was_undone || attempt == deadlock_attempts_max) throw;
+            if (!was_undone || attempt == max_deadlock_attempts) throw;
         }
     }
 }

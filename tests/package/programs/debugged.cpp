@@ -37,7 +37,7 @@ int main(int, char** arguments) {
     leasehold::job_queue{db, "mail"}.enqueue({.kind = "welcome", .payload = "x"});
     leasehold::worker_settings settings;
     settings.queues = {"mail"};
-    settings.drains = true;
+    settings.stop_when_idle = true;
     leasehold::worker does{mine, settings};
     does.handle_all(look_at_job);
     does.run();

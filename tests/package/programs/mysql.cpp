@@ -5,7 +5,7 @@
 
 int main() {
     const leasehold::database db =
-        leasehold::mysql::open("mysql://app:word@127.0.0.1:3306/app", {.connections_max = 2});
-    if (db.settings().connections_max != 2) return 1;
+        leasehold::mysql::open("mysql://app:word@127.0.0.1:3306/app", {.max_connections = 2});
+    if (db.settings().max_connections != 2) return 1;
     std::puts("done");
 }

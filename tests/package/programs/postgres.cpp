@@ -5,7 +5,7 @@
 
 int main() {
     const leasehold::database db =
-        leasehold::postgres::open("postgresql://app@127.0.0.1/app", {.connections_max = 2});
-    if (db.settings().connections_max != 2) return 1;
+        leasehold::postgres::open("postgresql://app@127.0.0.1/app", {.max_connections = 2});
+    if (db.settings().max_connections != 2) return 1;
     std::puts("done");
 }

@@ -30,7 +30,7 @@ constexpr int processes = 4;
 // A session ends with its process or in an outage, and each end may hit the same job again. Three
 // rescues, as usual, would quarantine it: here it is not the jobs that kill their workers. Nor does
 // a job fail that meets an outage.
-constexpr int ends_of_sessions_max = 10'000;
+constexpr int max_ends_of_sessions = 10'000;
 
 std::int64_t variable(const char* name, std::int64_t otherwise) {
     const char* const found = std::getenv(name);
@@ -65,8 +65,8 @@ protected:
         const job_queue queue{*database_, drained_queue};
         constexpr std::int64_t at_once = 10'000;
         new_job what;
-        what.rescues_max = ends_of_sessions_max;
-        what.retry = {ends_of_sessions_max, 100ms, 1s};
+        what.max_rescues = max_ends_of_sessions;
+        what.retry = {max_ends_of_sessions, 100ms, 1s};
         for (std::int64_t first = 0; first < jobs; first += at_once) {
             std::vector<new_job> some;
             for (std::int64_t each = first; each < std::min(jobs, first + at_once); ++each) {

@@ -64,13 +64,13 @@ private:
         session mine{database_, chosen};
         worker_settings settings;
         settings.queues = {drained_queue};
-        settings.threads = threads_;
+        settings.concurrency = threads_;
         settings.prefetch = threads_ * 4;
         settings.poll_every = 300ms;
-        settings.drain_for = 5s;
+        settings.drain_timeout = 5s;
         settings.stop_within = 5s;
         // An end that waits is one that is lost with its process.
-        if (is_apart_) settings.ends_wait_max = 200ms;
+        if (is_apart_) settings.max_ends_wait = 200ms;
         worker all{mine, settings};
         all.handle("", [this](job& each) { effect(each); });
         all.run(stop);

@@ -26,7 +26,7 @@ private:
         made.what = operation::enqueue;
         made.key = at_.one_in(2) ? limited_queue : free_queue;
         new_job what;
-        what.rescues_max = 10'000;  // it is not the jobs that kill their workers
+        what.max_rescues = 10'000;  // it is not the jobs that kill their workers
         what.retry = {10'000, 20ms, 200ms};
         if (at_.one_in(2)) {
             made.grant = at_.between(1, ordering_keys);
@@ -45,8 +45,8 @@ private:
             known_.push_back(got.id);
             return phase::ok;
         });
-        constexpr std::size_t known_max = 20;
-        if (known_.size() > known_max) known_.pop_front();
+        constexpr std::size_t max_known = 20;
+        if (known_.size() > max_known) known_.pop_front();
     }
 
     void cancel() {
@@ -69,7 +69,7 @@ private:
                 tx.commit();
             } else if (at_.has_plant("raised_limit")) {
                 queue_limits limits;
-                limits.running_max = running_max * 4;
+                limits.max_running = max_running * 4;
                 job_queue{at_.database(), name_of_queue(limited_queue)}.set_limits(limits);
             }
         } catch (const error&) {

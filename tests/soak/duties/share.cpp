@@ -115,7 +115,7 @@ public:
 
     void run() override {
         const bool writes = at_.one_in(3);
-        record mine = taking(share_kind::shared, writes ? readers_max : 1);
+        record mine = taking(share_kind::shared, writes ? max_readers : 1);
         shared_mutex name{at_.session(), key_of(mine.key)};
         auto held = take(mine, [&] {
             return writes ? name.acquire_for(700ms) : name.acquire_shared_for(500ms);

@@ -129,10 +129,10 @@ session job_hands::open_session() const {
 worker_settings job_hands::worker_settings_for_all() const {
     worker_settings made;
     made.queues = {name_of_queue(limited_queue), name_of_queue(free_queue)};
-    made.threads = 3;
+    made.concurrency = 3;
     made.prefetch = 2;
     made.poll_every = 100ms;
-    made.drain_for = 3s;
+    made.drain_timeout = 3s;
     made.stop_within = 3s;
     return made;
 }
@@ -179,8 +179,8 @@ bool job_hands::is_anything_left() const {
 
 void job_hands::finish(milliseconds patience) {
     worker_settings how = worker_settings_for_all();
-    how.threads = 6;
-    how.drains = true;
+    how.concurrency = 6;
+    how.stop_when_idle = true;
     const auto deadline = clock::now() + patience;
     while (is_anything_left()) {
         if (clock::now() > deadline) throw std::runtime_error("J1: jobs are left that nobody does");

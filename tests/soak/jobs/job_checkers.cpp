@@ -187,7 +187,7 @@ findings check_job_limits(const all_jobs& all) {
     findings found;
     const auto is_limited = [](const job_facts& job) { return job.queue == limited_queue; };
     const std::string where = "queue " + name_of_queue(limited_queue);
-    check_at_most(found, "J4", where, running_max, holds_of(all, is_limited));
+    check_at_most(found, "J4", where, max_running, holds_of(all, is_limited));
     return found;
 }
 

@@ -341,31 +341,31 @@ TEST(job_holder_check, reports_a_refusal_under_a_session_that_lives) {
 
 TEST(job_limit_check, as_many_as_may_run_at_once) {
     written of;
-    for (std::int64_t job = 1; job <= running_max; ++job) {
+    for (std::int64_t job = 1; job <= max_running; ++job) {
         of.start(job, 1, 20, 1, 800, 0, limited_queue);
     }
     // The dead count until the last deadline that they knew.
-    of.start(running_max + 1, 2, 800, 1, 1700, 0, limited_queue);
+    of.start(max_running + 1, 2, 800, 1, 1700, 0, limited_queue);
     EXPECT_TRUE(holds(check_job_limits(of.jobs())));
-    EXPECT_EQ(most_run_at_once(of.jobs(), limited_queue), running_max);
-    of.start(running_max + 2, 2, 799, 1, 1700, 0, limited_queue);
+    EXPECT_EQ(most_run_at_once(of.jobs(), limited_queue), max_running);
+    of.start(max_running + 2, 2, 799, 1, 1700, 0, limited_queue);
     EXPECT_TRUE(reports(check_job_limits(of.jobs()), "4 ran at once, and 3 may"));
 }
 
 TEST(job_limit_check, who_is_through_counts_no_more) {
     written of;
-    for (std::int64_t job = 1; job <= running_max; ++job) {
+    for (std::int64_t job = 1; job <= max_running; ++job) {
         of.done(job, 1, 20, 1, 0, limited_queue);  // its commit is sent after 15 ms
     }
-    of.done(running_max + 1, 2, 35, 1, 0, limited_queue);
+    of.done(max_running + 1, 2, 35, 1, 0, limited_queue);
     EXPECT_TRUE(holds(check_job_limits(of.jobs())));
-    of.done(running_max + 2, 2, 34, 1, 0, limited_queue);
+    of.done(max_running + 2, 2, 34, 1, 0, limited_queue);
     EXPECT_TRUE(reports(check_job_limits(of.jobs()), "4 ran at once"));
 }
 
 TEST(job_limit_check, other_queues_have_no_limit) {
     written of;
-    for (std::int64_t job = 1; job <= running_max * 2; ++job) of.start(job, 1, 20, 1, 800);
+    for (std::int64_t job = 1; job <= max_running * 2; ++job) of.start(job, 1, 20, 1, 800);
     EXPECT_TRUE(holds(check_job_limits(of.jobs())));
 }
 

@@ -24,7 +24,7 @@ void job_tables::create(const database& db) const {
             own_key + ")"
     );
     queue_limits limits;
-    limits.running_max = running_max;
+    limits.max_running = max_running;
     job_queue{db, name_of_queue(limited_queue)}.set_limits(limits);
 }
 

@@ -15,7 +15,7 @@ namespace leasehold::soak {
 // Numbered from 500, beside keys and shares.
 constexpr int limited_queue = 500;
 constexpr int free_queue = 501;
-constexpr int running_max = 3;                     // of the limited one
+constexpr int max_running = 3;                     // of the limited one
 constexpr int ordering_keys = 3, unique_keys = 2;  // of each queue
 std::string name_of_queue(int queue);
 
