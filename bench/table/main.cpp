@@ -93,7 +93,7 @@ void add_options(CLI::App& parser, asked& to) {
         ->delimiter(',');
     parser.add_option("--repetitions", to.how.repetitions, "Of each side; default 5");
     parser.add_option("--round", to.round_ms, "Milliseconds of each; default 1000");
-    parser.add_option("--connections", to.how.connections, "connections_max of leasehold");
+    parser.add_option("--connections", to.how.connections, "max_connections of leasehold");
     parser.add_flag("--quick", to.is_quick, "A shorter table");
     parser.add_flag("--json", to.how.is_json, "One object per line");
     parser.add_option("--table", to.table.lines, "Print the page made of a file of such lines");

@@ -123,10 +123,12 @@ public:
     // one connection from the pool until it ends.
     transaction begin() const;
 
-    // Calls body(tx) in a transaction of its own, commits it, and answers as the body did. A
-    // transient error (a serialization failure, a deadlock) has undone the transaction: the body is
-    // called anew in another one after a pause, `attempts` times in all, 1 or more. Never after an
-    // error whose outcome_is_unknown(): the commit may have been made.
+    // Calls body(tx) in a transaction of its own, commits it, and answers as the body did. After
+    // errc::transient, such as a serialization failure or a deadlock, the transaction was undone,
+    // and the body is called anew in another one after a pause, `attempts` times in all, 1 or more.
+    // Other errors come out at once: those of begin(), time-outs, and all whose
+    // outcome_is_unknown(), because the commit may have been made. The body neither ends nor moves
+    // `tx`.
     template <class Body>
     auto in_transaction(Body&& body, int attempts = 5) const;
 
@@ -212,8 +214,8 @@ private:
 template <class Body>
 auto database::in_transaction(Body&& body, int attempts) const {
     for (int attempt = 1;; ++attempt) {
+        transaction tx = begin();
         try {
-            transaction tx = begin();
             if constexpr (std::is_void_v<decltype(body(tx))>) {
                 body(tx);
                 return tx.commit();
@@ -223,6 +225,7 @@ auto database::in_transaction(Body&& body, int attempts) const {
                 return answer;
             }
         } catch (const error& failure) {
+            tx.rollback();
             if (!may_repeat(failure, attempt, attempts)) throw;
         }
     }

@@ -64,15 +64,19 @@ LEASEHOLD_EXPORT std::string node_info_of_this_process(std::string_view name);
 
 }  // namespace leasehold
 
+namespace std {
+
 template <>
-struct std::hash<leasehold::identity> {
-    std::size_t operator()(const leasehold::identity& id) const noexcept {
+struct hash<leasehold::identity> {
+    size_t operator()(const leasehold::identity& id) const noexcept {
         return hash<string_view>{}({id.bytes_.data(), id.bytes_.size()});
     }
 };
 template <>
-struct std::hash<leasehold::fencing_token> {
-    std::size_t operator()(leasehold::fencing_token token) const noexcept {
-        return hash<std::int64_t>{}(token.number);
+struct hash<leasehold::fencing_token> {
+    size_t operator()(leasehold::fencing_token token) const noexcept {
+        return hash<int64_t>{}(token.number);
     }
 };
+
+}  // namespace std

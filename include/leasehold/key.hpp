@@ -40,9 +40,13 @@ LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const key& name);
 
 }  // namespace leasehold
 
+namespace std {
+
 template <>
-struct std::hash<leasehold::key> {
-    std::size_t operator()(const leasehold::key& name) const noexcept {
+struct hash<leasehold::key> {
+    size_t operator()(const leasehold::key& name) const noexcept {
         return hash<string>{}(name.name());
     }
 };
+
+}  // namespace std

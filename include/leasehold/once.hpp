@@ -3,9 +3,11 @@
 //
 //   const auto when = leasehold::schedule::cron("30 2 * * *", "Europe/Berlin");
 //   leasehold::once nightly{session, "reports/nightly", when};
-//   nightly.run([](leasehold::task_run& run) { make_report(run.lease().token()); });
+//   const auto ended = nightly.run([](leasehold::task_run& run) {
+//       make_report(run.lease().token());
+//   });
+//   if (!ended) return;  // somebody else has run it, or is running it
 //
-// `run` answers how the end was recorded, or nothing if somebody else has run it, or is running it.
 // A program that decides by itself when the run is finished writes:
 //
 //   if (auto run = nightly.start()) {
@@ -137,7 +139,8 @@ public:
     void finish_in(transaction_ref tx, const run_result& result = {});
 
     class implementation;  // private: src/runs/once.cpp
-    // Records the exception that is being handled.
+    // As finish(), and with the exception that is being handled: of a run that is not finished yet.
+    finish_outcome finish_rest();
     void finish_failed() noexcept;
     explicit task_run(std::unique_ptr<implementation> started) noexcept;
     explicit task_run(std::nullptr_t) = delete;
@@ -179,7 +182,8 @@ public:
     run_start start(std::stop_token cancel = {});
     // Starts as start() does, calls body(run), and finishes the run: as succeeded when `body` has
     // returned. If `body` throws, the run has failed with that text, and the exception comes out.
-    // Empty: the start was refused; outlook() says why.
+    // A run that the body has finished by itself, perhaps in a transaction, stays as it was
+    // recorded. Empty: the start was refused; the function outlook() says why.
     template <class Body>
     [[nodiscard]] std::optional<finish_outcome> run(Body&& body, std::stop_token cancel = {}) {
         run_start started = start(std::move(cancel));
@@ -190,7 +194,7 @@ public:
             started->finish_failed();
             throw;
         }
-        return started->finish();
+        return started->finish_rest();
     }
 
     class implementation;  // private: src/runs/once.cpp

@@ -39,7 +39,7 @@ public:
 
 private:
     template <class Kind>
-    static constexpr char place_of = 0;  // its address names the type
+    static inline char place_of = 0;  // its address names the type
 
     thread_mutex mutex_;
     std::vector<std::pair<const void*, std::shared_ptr<void>>> all_ LEASEHOLD_GUARDED_BY(mutex_);

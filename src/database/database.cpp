@@ -293,8 +293,8 @@ pool_use database::pool_usage() const {
 }
 
 bool database::may_repeat(const error& failure, int attempt, int attempts) {
-    if (!failure.is_transient() || failure.outcome_is_unknown() || attempt >= attempts)
-        return false;
+    const bool was_undone = failure.code() == errc::transient && !failure.outcome_is_unknown();
+    if (!was_undone || attempt >= attempts) return false;
     constexpr std::chrono::milliseconds first{5}, longest{500};
     std::this_thread::sleep_for(backed_off(attempt, first, longest));
     return true;

@@ -160,7 +160,7 @@ void require_bell_address(const std::string& given) {
     if (given.empty() || internet_address(given).size != 0) return;
     throw error(
         errc::invalid_argument,
-        "wakeup_address is '" + given +
+        "the address for wake-ups is '" + given +
             "'; it must be a number by which other machines reach this one, with a port or "
             "without: 192.0.2.7, 192.0.2.7:7400, 2001:db8::7 or [2001:db8::7]:7400"
     );
@@ -212,7 +212,7 @@ void doorbell::open_far(std::string& complaint) {
     owned_descriptor made = datagram_socket(at.bytes.ss_family);
     if (!made.is_open() || ::bind(made.number(), at.generic(), at.size) != 0 ||
         ::getsockname(made.number(), at.generic(), &at.size) != 0) {
-        complaint = "wakeup_address " + bell_address_ + ": " + words_of_errno();
+        complaint = "the address for wake-ups " + bell_address_ + ": " + words_of_errno();
         return;
     }
     far_ = std::move(made);

@@ -94,10 +94,11 @@ void require_valid(const new_job& what, std::size_t max_payload_bytes) {
     require_key(what.unique_key, "unique key of a job");
     require_key(what.ordering_key, "ordering key of a job");
     if (what.payload.size() > max_payload_bytes) {
+        // The words of the SQL function leasehold_enqueue, which is a migration and stays as it is.
         refuse_input(
             "a payload of " + std::to_string(what.payload.size()) + " bytes is too long: at most " +
             std::to_string(max_payload_bytes) +
-            " (max_payload_bytes); store it elsewhere and enqueue where it is"
+            " (payload_bytes_max); store it elsewhere and enqueue where it is"
         );
     }
     if (!is_text(what.payload)) {
@@ -125,7 +126,7 @@ void require_valid(const worker_settings& settings) {
         }
     }
     if (settings.concurrency < 1 || settings.concurrency > max_threads) {
-        throw error(errc::invalid_argument, "worker_settings: threads must be 1 to 1000");
+        throw error(errc::invalid_argument, "worker_settings: concurrency must be 1 to 1000");
     }
     if (settings.prefetch < 0 || settings.prefetch > max_prefetch) {
         throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");

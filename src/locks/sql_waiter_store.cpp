@@ -166,7 +166,12 @@ hand_over_result sql_waiter_store::handed_over(
     const key& name, const row& from, std::size_t first, fencing_token token
 ) {
     successor next{
-        name, identity_of(from, first), identity_of(from, first + 1), token, std::nullopt, {}};
+        name,
+        identity::from_bytes(from.bytes(first)),
+        identity::from_bytes(from.bytes(first + 1)),
+        token,
+        std::nullopt,
+        {}};
     if (!from.is_null(first + 2)) {
         next.hold_at_most = std::chrono::microseconds{from.integer(first + 2)};
     }

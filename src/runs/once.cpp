@@ -154,18 +154,28 @@ public:
     template <class GiveBack>
     finish_outcome finish(const run_result& result, GiveBack give_back) {
         is_told_ = true;
-        const finish_outcome outcome = record(request(result));
+        outcome_ = record(request(result));
         try {
             give_back();
         } catch (const error& failure) {
             tell_of(failure);
         }
-        return outcome;
+        return *outcome_;
+    }
+
+    // As finish(), where a body has not finished the run by itself. A transaction with finish_in()
+    // may have been rolled back, so the record says.
+    finish_outcome finish_rest(const run_result& result) {
+        if (outcome_) return *outcome_;
+        if (is_told_ && is_recorded()) {
+            lease_.release();
+            return finish_outcome::recorded;
+        }
+        return finish(result, [this] { lease_.release(); });
     }
 
     // Never throws: the exception that is being handled is the one to tell of.
-    template <class GiveBack>
-    void finish_failed(GiveBack give_back) noexcept {
+    void finish_failed() noexcept {
         try {
             run_result failed{.has_succeeded = false};
             try {
@@ -175,8 +185,7 @@ public:
             } catch (...) {
                 failed.message = "an exception that is no std::exception";
             }
-            (void
-            )finish(failed, give_back);  // a run that is not ours any more has told of its loss
+            (void)finish_rest(failed);  // a run that is not ours any more has told of its loss
         } catch (const std::exception& failure) {
             tell_of(failure);
         }
@@ -229,6 +238,15 @@ private:
         }
     }
 
+    bool is_recorded() {
+        const bounds of_call = bounds_of(session_->handle());
+        const auto last = database().use(of_call, [&](connection& on, store_set& stores) {
+            return stores.get<run_store>().look(on, lease_.key()).last;
+        });
+        return last && last->owner == lease_.owner() && last->token == lease_.token() &&
+               (last->state == run_state::succeeded || last->state == run_state::failed);
+    }
+
     void tell_of(const std::exception& failure) {
         database().tell(
             {event_kind::release_failed, lease_.key().name(), lease_.token().number, failure.what()}
@@ -267,7 +285,8 @@ private:
     leasehold::lease lease_;
     const schedule::instant tick_;
     const std::optional<microseconds> hold_at_most_;
-    bool is_told_ = false;  // its runner has told how it ended
+    bool is_told_ = false;                     // its runner has told how it ended
+    std::optional<finish_outcome> outcome_{};  // of finish()
 };
 
 task_run::task_run(std::unique_ptr<implementation> started) noexcept : inner_(std::move(started)) {}
@@ -299,8 +318,11 @@ finish_outcome task_run::finish(const run_result& result) {
 finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
     return inner_->finish(result, [&] { within.end_with(std::move(inner_->lease())); });
 }
+finish_outcome task_run::finish_rest() {
+    return inner_->finish_rest({});
+}
 void task_run::finish_failed() noexcept {
-    inner_->finish_failed([this] { inner_->lease().release(); });
+    inner_->finish_failed();
 }
 void task_run::finish_in(transaction_ref tx, const run_result& result) {
     inner_->finish_in(tx.inside(), result);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "admin/history_store.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"

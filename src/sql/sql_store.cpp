@@ -13,9 +13,9 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
 
 const statements& sql_dialect::of(const sql_source& room, std::string_view file) const {
     const thread_guard guard{mutex_};
-    const auto found = files_.find(file);
-    if (found != files_.end()) return found->second;
-    const auto made = files_.try_emplace(std::string{file}, which_, room, file, names_, written_);
+    const auto made = files_.try_emplace(
+        std::pair{&room, std::string{file}}, which_, room, file, names_, written_
+    );
     return made.first->second;
 }
 

@@ -50,7 +50,8 @@ private:
     const table_names names_;
     const written_nodes written_;
     mutable thread_mutex mutex_;
-    mutable std::map<std::string, statements, std::less<>> files_ LEASEHOLD_GUARDED_BY(mutex_);
+    mutable std::map<std::pair<const sql_source*, std::string>, statements> files_
+        LEASEHOLD_GUARDED_BY(mutex_);
 };
 
 class sql_store {

@@ -1,6 +1,7 @@
 #include "sql/statements.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -55,6 +56,10 @@ std::optional<std::string> number_named(std::string_view word) {
     if (word == "waiting") return std::to_string(holder_bits::waiting);
     if (word == "passed") return std::to_string(holder_bits::passed);
     if (word == "keeps_capacity") return std::to_string(holder_bits::keeps_capacity);
+    if (word == "longest") {
+        constexpr std::chrono::microseconds longest = std::chrono::hours{24 * 366};
+        return std::to_string(longest.count());
+    }
     if (word == "barrier") return std::to_string(static_cast<int>(lock_kind::barrier));
     return std::nullopt;
 }

@@ -14,6 +14,7 @@
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
+// {longest}: the longest term or delay, in microseconds
 // {asked}   → the rows of a list that the statement is about: number, and three values of each
 // The sender of the statement fills in other braces; each file says so.
 #include <algorithm>

@@ -486,9 +486,9 @@ TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
     refused([](job_schedule& what) { what.job.run_at = schedule::instant{}; }, "run_at");
     refused([](job_schedule& what) { what.job.conflict = on_conflict::fail; }, "fail");
     refused([](job_schedule& what) { what.job.retry.max_attempts = 0; }, "attempts");
-    refused([](job_schedule& what) { what.max_catch_up = 0; }, "catch_up_max");
-    refused([](job_schedule& what) { what.max_catch_up = 1001; }, "catch_up_max");
-    refused([](job_schedule& what) { what.max_late = 0s; }, "late_max");
+    refused([](job_schedule& what) { what.max_catch_up = 0; }, "max_catch_up");
+    refused([](job_schedule& what) { what.max_catch_up = 1001; }, "max_catch_up");
+    refused([](job_schedule& what) { what.max_late = 0s; }, "max_late");
     refused([](job_schedule& what) { what.zone.assign(256, 'z'); }, "a long zone");
     refused([](job_schedule& what) { what.cron.assign(1001, ' '); }, "a long expression");
     refused([](job_schedule& what) { what.job.payload = "\xff"; }, "payload");

@@ -56,5 +56,39 @@ TEST_F(once_suite, the_exception_of_a_body_comes_out_when_its_run_was_freed_by_f
     EXPECT_TRUE(list_runs(second_, name.name()).empty());
 }
 
+TEST_F(once_suite, a_body_may_finish_its_run_by_itself) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    const auto finish = [](task_run& run) {
+        EXPECT_EQ(
+            run.finish({.has_succeeded = false, .message = "no ink"}), finish_outcome::recorded
+        );
+    };
+    EXPECT_EQ((once{one, name, rarely}.run(finish)), finish_outcome::recorded);
+    const run_info last = only(list_runs(second_, name.name()));
+    EXPECT_EQ(last.state, run_state::failed);
+    EXPECT_EQ(last.message, "no ink");
+}
+
+// What was committed with the record has been done, whatever the body throws after that.
+TEST_F(once_suite, a_body_may_finish_its_run_in_a_transaction) {
+    session one{first_, calm("one")};
+    for (const bool is_committed : {true, false}) {
+        const key name = fresh("task");
+        const auto finish = [&](task_run& run) {
+            transaction tx = first_.begin();
+            run.finish_in(tx, {.message = "in tx"});
+            if (is_committed) tx.commit();
+            tx.rollback();
+            throw std::runtime_error{"no ink"};
+        };
+        EXPECT_THROW((void)once(one, name, rarely).run(finish), std::runtime_error);
+        const run_info last = only(list_runs(second_, name.name()));
+        EXPECT_EQ(last.state, is_committed ? run_state::succeeded : run_state::failed);
+        EXPECT_EQ(last.message, is_committed ? "in tx" : "no ink");
+        EXPECT_FALSE(describe(second_, name)->is_held);
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -65,7 +65,7 @@ TEST_F(full_server, is_asked_seldom_and_keeps_the_sessions_it_has) {
     const error refusal = fill();
     EXPECT_EQ(refusal.code(), errc::connection_failed) << refusal.what();
     EXPECT_TRUE(refusal.is_transient()) << refusal.what();
-    EXPECT_NE(std::string{refusal.what()}.find("settings::connections_max"), std::string::npos)
+    EXPECT_NE(std::string{refusal.what()}.find("settings::max_connections"), std::string::npos)
         << refusal.what();
     auto busy = all_of(db);
     EXPECT_FALSE(busy.empty());

@@ -59,7 +59,7 @@ TEST_F(pool_test, when_all_are_lent_a_take_times_out_and_says_what_to_do) {
         FAIL() << "a third connection";
     } catch (const error& failure) {
         EXPECT_EQ(failure.code(), errc::timed_out);
-        EXPECT_NE(std::string(failure.what()).find("connections_max"), std::string::npos);
+        EXPECT_NE(std::string(failure.what()).find("max_connections"), std::string::npos);
     }
     EXPECT_GE(local_clock::now() - start, 50ms);
     EXPECT_EQ(attempts_, 2);

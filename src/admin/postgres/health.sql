@@ -138,7 +138,7 @@ SELECT count(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.sess
 -- name: dead_holds
 SELECT count(*) FROM (
     SELECT FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-     WHERE s.expires_at + l.lock_delay * interval '1 microsecond'
+     WHERE s.expires_at + {delay}
                <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 

@@ -32,7 +32,8 @@ WHERE task = $1 AND turn = $2;
 -- name: look_at_locks
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
-            ELSE COALESCE(COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 1) END,
+            ELSE COALESCE(COALESCE(l.expires_at, s.expires_at)
+                          + LEAST(l.lock_delay, {longest}) <= {now}, 1) END,
        l.last_ticket <> 0 AND l.kind = 1, s.expires_at
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
@@ -75,7 +76,7 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key = $1 AND @leasehold_go = 1
-  AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead}
+  AND (l.expires_at + LEAST(l.lock_delay, {longest}) <= {now} OR {proved_dead}
        OR (l.session_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
@@ -86,7 +87,7 @@ FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key = $1 AND @leasehold_go = 1
-  AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead}
+  AND (l.expires_at + LEAST(l.lock_delay, {longest}) <= {now} OR {proved_dead}
        OR (l.session_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()

@@ -57,11 +57,10 @@ RETURNING {asynchronous};
 -- name: look_at_locks
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
-            ELSE coalesce(w.ends_at + w.lock_delay * interval '1 microsecond'
-                          <= clock_timestamp(), true) END::integer,
+            ELSE coalesce(w.ends_at + w.delay <= clock_timestamp(), true) END::integer,
        w.is_queued::integer, CASE WHEN w.session_id IS NOT NULL
             THEN (extract(epoch FROM w.ends_at) * 1000000)::bigint END
-  FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
+  FROM (SELECT l.lock_key, l.owner, l.session_id, {delay} AS delay,
                l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s
                                         WHERE s.id = l.session_id)) AS ends_at
@@ -122,7 +121,7 @@ WITH asked (number, lock_key, rest, amount) AS ({asked}
         SELECT l.ctid
           FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
          WHERE l.lock_key = asked.lock_key
-           AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+           AND s.expires_at + {delay} <= clock_timestamp()
            FOR SHARE OF s SKIP LOCKED
            FOR NO KEY UPDATE OF l SKIP LOCKED) AS one
 ), passed AS MATERIALIZED (
@@ -130,7 +129,7 @@ WITH asked (number, lock_key, rest, amount) AS ({asked}
         SELECT l.ctid
           FROM {prefix}lock l
          WHERE l.lock_key = asked.lock_key
-           AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+           AND l.expires_at + {delay} <= clock_timestamp()
            FOR NO KEY UPDATE OF l SKIP LOCKED) AS one
 ), orphaned AS MATERIALIZED (
     SELECT one.lock_key, one.fence, one.owner FROM asked CROSS JOIN LATERAL (

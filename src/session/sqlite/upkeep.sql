@@ -28,7 +28,8 @@ UPDATE {prefix}upkeep
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce(w.ends_at + w.lock_delay <= {now}, 1) END,
-       w.is_queued, CASE WHEN w.session_id IS NOT NULL THEN CAST(w.ends_at AS INTEGER) END
+       w.is_queued,
+       CASE WHEN w.session_id IS NOT NULL AND typeof(w.ends_at) = 'integer' THEN w.ends_at END
   FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
                l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s
@@ -38,13 +39,14 @@ SELECT w.lock_key, NULL,
 -- Holders and waiters: {table}, and {rest}, the second column of its key. Passes over a row whose
 -- key somebody has written by hand, and that is no place in the table.
 -- name: look_at_dead
-SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0, CAST(w.ends_at AS INTEGER)
+SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0,
+       CASE WHEN typeof(w.ends_at) = 'integer' THEN w.ends_at END
   FROM (SELECT h.lock_key, h.{rest},
                (SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id) AS ends_at
           FROM {prefix}{table} h
          WHERE (h.lock_key, h.{rest}) > ($1, $2)
-           AND (typeof(h.{rest}) = 'integer'
-                OR (typeof(h.{rest}) = 'blob' AND length(h.{rest}) = 16))
+           AND CASE '{rest}' WHEN 'ticket' THEN typeof(h.{rest}) = 'integer'
+                    ELSE typeof(h.{rest}) = 'blob' AND length(h.{rest}) = 16 END
          ORDER BY h.lock_key, h.{rest} LIMIT $3) w;
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
@@ -73,7 +75,7 @@ UPDATE {prefix}lock
  WHERE lock_key = $1 AND owner IS NOT NULL
    AND coalesce(coalesce(expires_at, (SELECT s.expires_at FROM {prefix}session s
                                        WHERE s.id = session_id)) + lock_delay <= {now}, 1)
-RETURNING fence;
+RETURNING CAST(fence AS INTEGER);
 
 -- name: remove_dead
 DELETE FROM {prefix}{table}
@@ -82,10 +84,10 @@ DELETE FROM {prefix}{table}
 RETURNING 0;
 
 -- name: remove_session
-DELETE FROM {prefix}session WHERE id = $1 AND expires_at + $4 <= {now} RETURNING notices;
+DELETE FROM {prefix}session WHERE id = $1 AND expires_at + $4 <= {now} RETURNING 0;
 
 -- name: remove_idle
-DELETE FROM {prefix}lock AS l WHERE l.lock_key = $1 AND {is_idle} RETURNING fence;
+DELETE FROM {prefix}lock AS l WHERE l.lock_key = $1 AND {is_idle} RETURNING CAST(fence AS INTEGER);
 
 -- $1 the highest fence that was removed.
 -- name: raise_mark

@@ -44,14 +44,16 @@ WHERE id = @leasehold_dead AND @leasehold_go = 1
 -- True if the session of lock row l exists and has been expired for the row's lock_delay. The
 -- locking read makes this a proof: a plain read does not see a renewal that is being committed. It
 -- passes over a locked row instead of waiting, which refuses. The plain test comes first, so that
--- no live session is locked.
+-- no live session is locked. A delay that somebody has written by hand may be longer than a sum of
+-- times can be.
 -- word: proved_dead
 (EXISTS (
     SELECT 1 FROM {prefix}session d
-    WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now})
+    WHERE d.id = l.session_id AND d.expires_at + LEAST(l.lock_delay, {longest}) <= {now})
  AND EXISTS (
     SELECT 1 FROM {prefix}session d
-    WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now} {share_skip_locked}))
+    WHERE d.id = l.session_id AND d.expires_at + LEAST(l.lock_delay, {longest}) <= {now}
+    {share_skip_locked}))
 
 -- The assignments that free lock row l; its fence and the name of its last holder stay.
 -- word: free

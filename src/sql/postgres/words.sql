@@ -46,6 +46,11 @@ set_config('synchronous_commit', 'off', true)
 -- word: all
 LIMIT (SELECT 1::bigint << 62)
 
+-- The lock_delay of lock row l. One that somebody has written by hand may be longer than a sum of
+-- times can be.
+-- word: delay
+greatest(least(l.lock_delay, {longest}), 0) * interval '1 microsecond'
+
 -- Describes the hold of lock row l and of session row s, which may be missing; see hold_rows.hpp.
 -- word: held_for
 (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
