@@ -129,7 +129,7 @@ public:
     combiner& releases() noexcept { return releases_; }
     wait_registry& waits() noexcept { return waits_; }
     unattended_calls& unattended() noexcept { return unattended_; }
-    // What a feature keeps for this handle: made of the settings at its first use.
+    // A feature keeps this for the handle. It is made of the settings at its first use.
     template <class Part>
     Part& part() {
         return *parts_.get<Part>([this] { return std::make_shared<Part>(settings_); });

@@ -70,7 +70,7 @@ TEST_F(once_suite, a_body_may_finish_its_run_by_itself) {
     EXPECT_EQ(last.message, "no ink");
 }
 
-// What was committed with the record has been done, whatever the body throws after that.
+// A committed record stays, whatever the body throws after the commit.
 TEST_F(once_suite, a_body_may_finish_its_run_in_a_transaction) {
     session one{first_, calm("one")};
     for (const bool is_committed : {true, false}) {

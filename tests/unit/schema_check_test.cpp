@@ -254,7 +254,7 @@ private:
     records before_;
 };
 
-// What a database handle looks at.
+// A database handle looks at this one.
 class shown_schema final : public schema_store {
 public:
     explicit shown_schema(schema_store& of) : of_(of) {}
