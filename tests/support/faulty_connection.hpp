@@ -47,7 +47,8 @@ const char* name_of(fault how) noexcept;
 
 class fault_plan : public std::enable_shared_from_this<fault_plan> {
 public:
-    // Decides for each call, of which `number` counts from 1. Called without any lock held.
+    // Decides for each call, of which `number` counts from 1. Called without any lock held, and by
+    // a heartbeat that a session left behind at its end even after the test's locals are gone.
     using chooser = std::function<std::optional<fault>(std::string_view statement, int number)>;
 
     // Each of these replaces what was planned before and counts anew.

@@ -3,6 +3,7 @@
 // good-bye does not wait at all.
 #include <atomic>
 #include <future>
+#include <memory>
 #include <thread>
 
 #include "leasehold/barrier.hpp"
@@ -180,10 +181,10 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
     auto first = mutex{*one, key{"1"}}.try_acquire();
     auto second = mutex{*one, key{"2"}}.try_acquire();
     auto third = mutex{*one, key{"3"}}.try_acquire();
-    int hanging = 0;
-    const auto program = std::this_thread::get_id();
-    plan_->fail_when([&](std::string_view, int) {
-        if (std::this_thread::get_id() == program) ++hanging;
+    // The thread of the heartbeat, which the end of the program leaves behind, asks the plan too.
+    const auto hanging = std::make_shared<std::atomic<int>>(0);
+    plan_->fail_when([hanging, program = std::this_thread::get_id()](std::string_view, int) {
+        if (std::this_thread::get_id() == program) ++*hanging;
         return fault::hangs;
     });
     EXPECT_TRUE(plan_->wait_for_strikes(1, 20s)) << "the heartbeat hangs";
@@ -193,7 +194,7 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
         { const auto gone = *std::move(third); }
         one.reset();
     });
-    EXPECT_LE(hanging, 1);
+    EXPECT_LE(*hanging, 1);
     plan_->let_go();
 }
 
@@ -207,18 +208,18 @@ TEST_F(
     auto second = semaphore{*one, key{"2"}, 2}.try_acquire();
     auto both = multi_lock{*one, {key{"a"}, key{"b"}}}.try_acquire();
     ASSERT_TRUE(first && second && both);
-    int hanging = 0;
+    const auto hanging = std::make_shared<std::atomic<int>>(0);
     const auto program = std::this_thread::get_id();
-    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+    plan_->fail_when([=](std::string_view statement, int) -> std::optional<fault> {
         if (statement == "connect" || statement == "look") return std::nullopt;
-        if (std::this_thread::get_id() == program) ++hanging;  // and the heartbeat on its own
+        if (std::this_thread::get_id() == program) ++*hanging;  // and the heartbeat on its own
         return fault::hangs;
     });
     { const auto gone = *std::move(first); }
     { const auto gone = *std::move(second); }
     { const auto gone = *std::move(both); }
     one.reset();
-    EXPECT_EQ(hanging, 1);
+    EXPECT_EQ(*hanging, 1);
     plan_->let_go();
 }
 
