@@ -5,19 +5,8 @@
 #include "sql/made_for.hpp"
 
 namespace leasehold {
-namespace {
 
-constexpr sql_block postgres_admin[] = {
-#include "statements_admin_postgres.inc"
-};
-constexpr sql_block mysql_admin[] = {
-#include "statements_admin_mysql.inc"
-};
-constexpr sql_block sqlite_admin[] = {
-#include "statements_admin_sqlite.inc"
-};
-
-}  // namespace
+#include "statements_admin.inc"
 
 // The doctor looks at queues.
 const sql_source admin_sql{postgres_admin, mysql_admin, sqlite_admin, &jobs_sql};

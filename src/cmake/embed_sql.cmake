@@ -33,34 +33,46 @@ function(leasehold_embed_migrations engine)
     file(CONFIGURE OUTPUT "${folder}/migration_texts_${engine}.inc" CONTENT "${texts}" @ONLY)
 endfunction()
 
-# Turns these src/<room>/<engine>/<name>.sql into one include file of initialisers, one for each
-# block of a file; src/sql/statements.hpp says what a block is.
+# Turns these src/<room>/<engine>/<name>.sql into one include file with an array for each engine,
+# such as postgres_locks, of the blocks of its files; src/sql/statements.hpp says what a block is.
 #   {"hold", block_kind::name, "release", R"sql(…)sql"},
-function(leasehold_embed_statements engine room)
+# A name such as sqlite/boot is of that engine alone.
+function(leasehold_embed_statements room)
     string(ASCII 1 begins)
-    set(text "")
-    foreach(name IN LISTS ARGN)
-        set(path "${PROJECT_SOURCE_DIR}/src/${room}/${engine}/${name}.sql")
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
-        file(READ "${path}" blocks)
-        string(
-            REGEX REPLACE
-            "\n-- (name|word): ([^\n]*)"
-            "\n${begins}\\1, \"\\2\""
-            blocks
-            "\n${blocks}"
-        )
-        # A comment ends a block, and the text behind a comment is of none.
-        string(REGEX REPLACE "\n--[^${begins}]*" "\n" blocks "${blocks}")
-        string(
-            REGEX REPLACE
-            "${begins}([^\n]*)\n([^${begins}]*)"
-            "{\"${name}\", block_kind::\\1, R\"sql(\\2)sql\"},\n"
-            blocks
-            "${blocks}"
-        )
-        string(APPEND text "${blocks}")
+    set(text "namespace {\n")
+    foreach(engine IN ITEMS postgres mysql sqlite)
+        string(APPEND text "constexpr sql_block ${engine}_${room}[] = {\n")
+        foreach(name IN LISTS ARGN)
+            if(name MATCHES "^(.+)/(.+)$")
+                if(NOT CMAKE_MATCH_1 STREQUAL engine)
+                    continue()
+                endif()
+                set(name "${CMAKE_MATCH_2}")
+            endif()
+            set(path "${PROJECT_SOURCE_DIR}/src/${room}/${engine}/${name}.sql")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
+            file(READ "${path}" blocks)
+            string(
+                REGEX REPLACE
+                "\n-- (name|word): ([^\n]*)"
+                "\n${begins}\\1, \"\\2\""
+                blocks
+                "\n${blocks}"
+            )
+            # A comment ends a block, and the text behind a comment is of none.
+            string(REGEX REPLACE "\n--[^${begins}]*" "\n" blocks "${blocks}")
+            string(
+                REGEX REPLACE
+                "${begins}([^\n]*)\n([^${begins}]*)"
+                "{\"${name}\", block_kind::\\1, R\"sql(\\2)sql\"},\n"
+                blocks
+                "${blocks}"
+            )
+            string(APPEND text "${blocks}")
+        endforeach()
+        string(APPEND text "};\n")
     endforeach()
-    set(output "${CMAKE_CURRENT_BINARY_DIR}/sql/statements_${room}_${engine}.inc")
+    string(APPEND text "}  // namespace\n")
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/sql/statements_${room}.inc")
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()

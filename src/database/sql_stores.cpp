@@ -3,19 +3,8 @@
 #include "database/sql_schema_store.hpp"
 
 namespace leasehold {
-namespace {
 
-constexpr sql_block postgres_database[] = {
-#include "statements_database_postgres.inc"
-};
-constexpr sql_block mysql_database[] = {
-#include "statements_database_mysql.inc"
-};
-constexpr sql_block sqlite_database[] = {
-#include "statements_database_sqlite.inc"
-};
-
-}  // namespace
+#include "statements_database.inc"
 
 const sql_source database_sql{postgres_database, mysql_database, sqlite_database};
 

@@ -9,19 +9,8 @@
 #include "sql/made_for.hpp"
 
 namespace leasehold {
-namespace {
 
-constexpr sql_block postgres_jobs[] = {
-#include "statements_jobs_postgres.inc"
-};
-constexpr sql_block mysql_jobs[] = {
-#include "statements_jobs_mysql.inc"
-};
-constexpr sql_block sqlite_jobs[] = {
-#include "statements_jobs_sqlite.inc"
-};
-
-}  // namespace
+#include "statements_jobs.inc"
 
 const sql_source jobs_sql{postgres_jobs, mysql_jobs, sqlite_jobs};
 

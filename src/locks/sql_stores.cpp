@@ -7,16 +7,6 @@
 namespace leasehold {
 namespace {
 
-constexpr sql_block postgres_locks[] = {
-#include "statements_locks_postgres.inc"
-};
-constexpr sql_block mysql_locks[] = {
-#include "statements_locks_mysql.inc"
-};
-constexpr sql_block sqlite_locks[] = {
-#include "statements_locks_sqlite.inc"
-};
-
 // PostgreSQL's channel belongs to the tables: their name is cut to the length that a channel may
 // have.
 std::string channel_of(const table_names& names) {
@@ -25,6 +15,8 @@ std::string channel_of(const table_names& names) {
 }
 
 }  // namespace
+
+#include "statements_locks.inc"
 
 const sql_source locks_sql{postgres_locks, mysql_locks, sqlite_locks};
 

@@ -3,19 +3,8 @@
 #include "runs/sql_run_store.hpp"
 
 namespace leasehold {
-namespace {
 
-constexpr sql_block postgres_runs[] = {
-#include "statements_runs_postgres.inc"
-};
-constexpr sql_block mysql_runs[] = {
-#include "statements_runs_mysql.inc"
-};
-constexpr sql_block sqlite_runs[] = {
-#include "statements_runs_sqlite.inc"
-};
-
-}  // namespace
+#include "statements_runs.inc"
 
 const sql_source runs_sql{postgres_runs, mysql_runs, sqlite_runs};
 

@@ -3,19 +3,8 @@
 #include "sql/made_for.hpp"
 
 namespace leasehold {
-namespace {
 
-constexpr sql_block postgres_session[] = {
-#include "statements_session_postgres.inc"
-};
-constexpr sql_block mysql_session[] = {
-#include "statements_session_mysql.inc"
-};
-constexpr sql_block sqlite_session[] = {
-#include "statements_session_sqlite.inc"
-};
-
-}  // namespace
+#include "statements_session.inc"
 
 const sql_source session_sql{postgres_session, mysql_session, sqlite_session};
 

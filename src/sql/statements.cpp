@@ -12,17 +12,9 @@
 
 namespace leasehold {
 
-namespace {
+#include "statements_sql.inc"
 
-constexpr sql_block postgres_words[] = {
-#include "statements_sql_postgres.inc"
-};
-constexpr sql_block mysql_words[] = {
-#include "statements_sql_mysql.inc"
-};
-constexpr sql_block sqlite_words[] = {
-#include "statements_sql_sqlite.inc"
-};
+namespace {
 
 // Says whether a block that names a place counts here, in place of the block that names none.
 bool is_for(std::string_view place, engine which, written_nodes written) {
@@ -64,14 +56,18 @@ std::optional<std::string> number_named(std::string_view word) {
     return std::nullopt;
 }
 
-// A word may stand for text that has words in it. `text_of` answers with a word's text, or nullopt.
+// A word may stand for text that has words in it, and may have text of its own behind it, which its
+// text calls {it}. `text_of` answers with a word's text, or nullopt.
 template <class TextOf>
 std::string with_words(std::string text, TextOf&& text_of) {
     for (auto at = text.find('{'); at != std::string::npos; at = text.find('{', at)) {
         const auto end = text.find('}', at);
         if (end == std::string::npos) break;
-        if (const auto by = text_of(std::string_view{text}.substr(at + 1, end - at - 1))) {
-            text.replace(at, end + 1 - at, *by);
+        const auto inside = std::string_view{text}.substr(at + 1, end - at - 1);
+        const auto space = inside.find(' ');
+        if (auto by = text_of(inside.substr(0, space))) {
+            const auto it = space == std::string_view::npos ? "" : inside.substr(space + 1);
+            text.replace(at, end + 1 - at, replaced(*by, "{it}", it));
         } else {
             ++at;
         }
@@ -120,7 +116,7 @@ statement::form form_of(std::string_view text) {
 
 }  // namespace
 
-const sql_source shared_sql{postgres_words, mysql_words, sqlite_words};
+const sql_source shared_sql{postgres_sql, mysql_sql, sqlite_sql};
 
 std::span<const sql_block> sql_source::blocks_in(engine which, std::string_view file) const {
     std::span<const sql_block> all = postgres;
