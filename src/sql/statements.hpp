@@ -10,6 +10,7 @@
 //     s.expires_at > {now}  the room where it stands in its words.sql, or of all rooms where it
 //                           stands in src/sql. `-- word: x on mariadb`: for that alone
 //
+// `{since l.changed_at}` is a word with text behind it, for which the word's own text has {it}.
 // `-- name: x on cluster`, or a word: in place of x where several nodes are written to
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp

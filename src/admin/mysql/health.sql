@@ -83,12 +83,14 @@ EXPLAIN DELETE FROM {table} WHERE 1 = 0;
 -- name: sessions
 SELECT COALESCE(SUM(s.expires_at > {now}), 0), COALESCE(SUM({overdue}), 0),
        CAST(COALESCE(SUM(CASE WHEN s.expires_at > {now}
-           THEN 1000000000000 DIV GREATEST(s.expires_at - s.heartbeat_at, 1000) ELSE 0 END), 0)
-           AS SIGNED)
+           THEN 1000000000000
+               DIV GREATEST({finite s.expires_at} - {finite s.heartbeat_at}, 1000)
+           ELSE 0 END), 0) AS SIGNED)
 FROM {prefix}session s;
 
 -- word: overdue
-s.expires_at > {now} AND {now} - s.heartbeat_at > (s.expires_at - s.heartbeat_at) DIV 2
+s.expires_at > {now}
+    AND {since s.heartbeat_at} > ({finite s.expires_at} - {finite s.heartbeat_at}) DIV 2
 
 -- Reads: the sessions once.
 -- name: overdue
@@ -102,7 +104,7 @@ l.changed_at <= {now} - $1 AND l.owner IS NOT NULL AND {unexpired}
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held: MySQL
 -- tests a time of SYSDATE after the join.
 -- name: long_holds
-SELECT l.lock_key, l.node_info, {now} - l.changed_at
+SELECT l.lock_key, l.node_info, {since l.changed_at}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long}
 ORDER BY l.changed_at LIMIT $2;
@@ -131,7 +133,7 @@ h.granted_at <= {now} - $1 AND h.fence > 0 AND (s.expires_at IS NULL OR s.expire
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
         WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
-       {now} - g.first_at
+       {since g.first_at}
 FROM (
     SELECT h.lock_key, MIN(h.granted_at) AS first_at
     FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
@@ -206,13 +208,13 @@ WHERE t.ended_at > {now} - $2;
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
-SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
-       expires_at - {now}
+SELECT id, node_info, expires_at > {now}, {since started_at}, {since heartbeat_at},
+       {until expires_at}
 FROM {prefix}session WHERE id = $1;
 
 -- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
-SELECT COALESCE(l.expires_at, s.expires_at) + l.lock_delay - {now}
+SELECT {until COALESCE(l.expires_at, s.expires_at)} + l.lock_delay
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL
   AND COALESCE(l.expires_at, s.expires_at) <= {now}

@@ -131,7 +131,7 @@ FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- The columns of row h, in the order of history_store.cpp.
 -- word: grant
-h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {now} - h.ended_at,
+h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {since h.ended_at},
 h.held_for, h.ending
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 how long ago

@@ -104,13 +104,15 @@ SELECT has_table_privilege($1, $2);
 -- name: sessions
 SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
        count(*) FILTER (WHERE {overdue}),
-       coalesce(sum(1000000 / greatest(extract(epoch FROM s.expires_at - s.heartbeat_at), 0.001))
+       coalesce(sum(1000000 / greatest(
+                    extract(epoch FROM {finite s.expires_at} - {finite s.heartbeat_at}), 0.001))
                 FILTER (WHERE s.expires_at > clock_timestamp()), 0)::bigint
   FROM {prefix}session s;
 
 -- word: overdue
 s.expires_at > clock_timestamp()
-    AND clock_timestamp() - s.heartbeat_at > (s.expires_at - s.heartbeat_at) / 2
+    AND clock_timestamp() - {finite s.heartbeat_at}
+        > ({finite s.expires_at} - {finite s.heartbeat_at}) / 2
 
 -- Reads: the sessions once.
 -- name: overdue
@@ -124,7 +126,7 @@ l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {i
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and as many sessions at most.
 -- name: long_holds
 SELECT l.lock_key, l.node_info,
-       (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
+       {since l.changed_at}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE {held_long}
  ORDER BY l.changed_at LIMIT $2;
@@ -153,7 +155,7 @@ h.granted_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND h.
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
          WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
-       (extract(epoch FROM clock_timestamp() - g.first_at) * 1000000)::bigint
+       {since g.first_at}
   FROM (
     SELECT h.lock_key, min(h.granted_at) AS first_at
       FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
@@ -182,7 +184,7 @@ SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
  CROSS JOIN LATERAL (
     SELECT CASE WHEN isfinite(j.enqueued_at)
-                THEN (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
+                THEN {since j.enqueued_at}
                 ELSE 0 END AS waits
       FROM {prefix}job j
      WHERE j.queue = o.queue AND j.state = 2 AND j.state IN (2, 3, 5)
@@ -230,14 +232,12 @@ SELECT count(*)
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
 SELECT id, node_info, expires_at > clock_timestamp(),
-       (extract(epoch FROM clock_timestamp() - started_at) * 1000000)::bigint,
-       (extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000000)::bigint,
-       (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
+       {since started_at}, {since heartbeat_at}, {until expires_at}
   FROM {prefix}session WHERE id = $1;
 
 -- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
-SELECT (extract(epoch FROM over.at - clock_timestamp()) * 1000000)::bigint
+SELECT {until over.at}
   FROM (SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond' AS at
           FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
          WHERE l.lock_key = $1 AND l.owner IS NOT NULL

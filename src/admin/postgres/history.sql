@@ -157,7 +157,7 @@ SELECT r.is_on, r.keep,
 -- The columns of row h, in the order of history_store.cpp.
 -- word: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata,
-(extract(epoch FROM clock_timestamp() - h.ended_at) * 1000000)::bigint, h.held_for, h.ending
+{since h.ended_at}, h.held_for, h.ending
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 how long ago
 -- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended

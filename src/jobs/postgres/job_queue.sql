@@ -68,7 +68,7 @@ SELECT a.number,
          WHERE s.queue = a.name AND s.is_paused = 0
          ORDER BY s.queue, s.is_paused, s.next_at LIMIT 1),
        CASE WHEN isfinite(q.swept_at)
-            THEN (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint END,
+            THEN {since q.swept_at} END,
        (EXISTS (SELECT FROM {prefix}job_need))::int,
        ((SELECT j.id FROM {prefix}job j
           WHERE j.queue = a.name AND j.due_at BETWEEN {never} AND {never}
@@ -324,7 +324,7 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 SELECT * FROM (
     (SELECT {info_columns},
             {due_in} AS due_in,
-            (extract(epoch FROM clock_timestamp() - j.claimed_at) * 1000000)::bigint AS running_for,
+            {since j.claimed_at} AS running_for,
             j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
        FROM {prefix}job j
       WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2)
@@ -332,7 +332,7 @@ SELECT * FROM (
       ORDER BY j.id LIMIT $4)
     UNION ALL
     (SELECT {info_columns}, NULL, NULL, 0,
-            (extract(epoch FROM clock_timestamp() - j.ended_at) * 1000000)::bigint, j.result
+            {since j.ended_at}, j.result
        FROM {prefix}job_history j
       WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR j.state = $3::bigint)
       ORDER BY j.id LIMIT $4)) AS both_of

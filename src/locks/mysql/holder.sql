@@ -18,8 +18,8 @@
 
 -- Describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
 -- word: holder
-h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
-       COALESCE(s.expires_at - {now}, 0), NULL,
+h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {since h.granted_at},
+       COALESCE({until s.expires_at}, 0), NULL,
        COALESCE((SELECT g.kind FROM {prefix}lock g WHERE g.lock_key = h.lock_key), 1), h.mode,
        h.permits
 

@@ -166,7 +166,7 @@ SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
 -- $1 key, $2 ticket, $3 limit. Index: the primary key, in its order.
 -- name: list
-SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {since w.queued_at}
 FROM {prefix}waiter w
 STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
 WHERE w.lock_key = $1 AND w.ticket > $2 AND ws.expires_at > {now}
@@ -177,7 +177,7 @@ ORDER BY w.ticket LIMIT $3;
 -- rest of that queue, and one for the other keys. By the comparison of a row value it would read
 -- the whole queue in which a page ended. Reads: 2 rows for each waiter.
 -- name: list_all
-SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {since w.queued_at}, w.lock_key
 FROM {prefix}waiter w
 STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
 WHERE ((w.lock_key = $1 AND w.ticket > $2) OR (w.lock_key > $1 AND w.lock_key < $3))
@@ -187,7 +187,7 @@ ORDER BY w.lock_key, w.ticket LIMIT $4;
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot: a derived row for each waiter
 -- of the list, then rows by primary key. Reads: 4 rows for each.
 -- name: look
-SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now}, w.ticket IS NOT NULL,
+SELECT asked.number, l.owner = asked.owner, l.fence, {until l.expires_at}, w.ticket IS NOT NULL,
        {takeable}
 FROM ({asked}) asked
 JOIN {prefix}lock l ON l.lock_key = asked.lock_key

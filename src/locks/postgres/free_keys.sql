@@ -6,8 +6,7 @@
 -- over or listed, the queues, and the holders of keys that several can hold.
 -- name: list
 SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
-       (extract(epoch FROM clock_timestamp() - coalesce(l.expires_at, s.expires_at, l.changed_at))
-           * 1000000)::bigint
+       {since coalesce(l.expires_at, s.expires_at, l.changed_at)}
   FROM {prefix}lock l
   LEFT JOIN LATERAL (
     SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true

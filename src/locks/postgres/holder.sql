@@ -20,8 +20,7 @@ coalesce(h.until > clock_timestamp(), true)
 -- its mode and its permits. `until` is the end of its session.
 -- word: holder
 h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
-(extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint,
-(extract(epoch FROM h.until - clock_timestamp()) * 1000000)::bigint, NULL::text
+{since h.granted_at}, {until h.until}, NULL::text
 
 -- Rows of holders in the order of the primary key, each with the end of its session as `until`; a
 -- session that is missing counts as alive. Reads: 2 rows for each holder.

@@ -224,7 +224,7 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 -- order.
 -- name: list
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
-       (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint
+       {since w.queued_at}
   FROM {prefix}waiter w
  WHERE w.lock_key = $1 AND w.ticket > $2
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > clock_timestamp()
@@ -236,7 +236,7 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
 -- order. Reads: 2 rows for each waiter.
 -- name: list_all
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
-       (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint, w.lock_key
+       {since w.queued_at}, w.lock_key
   FROM {prefix}waiter w
  WHERE w.lock_key >= $1 AND w.lock_key < $3 AND (w.lock_key, w.ticket) > ($1, $2)
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > clock_timestamp()
@@ -247,7 +247,7 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
 -- primary keys. Reads: 3 rows for each waiter. A grant that is found is carried.
 -- name: look
 SELECT asked.number, l.owner = asked.owner, l.fence,
-       (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000000)::bigint,
+       {until l.expires_at},
        l.is_waiting,
        coalesce(l.owner IS NULL
            OR coalesce(l.expires_at, l.session_until) + l.lock_delay * interval '1 microsecond'

@@ -2,8 +2,9 @@
 
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- word: run
-r.name, r.tick, r.token, r.owner, r.node_info, {now} - r.started_at,
-       r.finished_at - r.started_at, r.opens_at - {now}, r.state, r.exit_status, r.message,
+r.name, r.tick, r.token, r.owner, r.node_info, {since r.started_at},
+       {finite r.finished_at} - {finite r.started_at}, {until r.opens_at},
+       r.state, r.exit_status, r.message,
        r.schedule, l.lock_key IS NOT NULL AND {unexpired}
 
 -- $1 name. By primary keys. Reads: 4 rows, one of which is derived.

@@ -3,9 +3,9 @@
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info,
-(extract(epoch FROM clock_timestamp() - r.started_at) * 1000000)::bigint,
-(extract(epoch FROM r.finished_at - r.started_at) * 1000000)::bigint,
-(extract(epoch FROM r.opens_at - clock_timestamp()) * 1000000)::bigint,
+{since r.started_at},
+(extract(epoch FROM {finite r.finished_at} - {finite r.started_at}) * 1000000)::bigint,
+{until r.opens_at},
 r.state, r.exit_status, r.message, r.schedule,
 (l.lock_key IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
     AND (s.id IS NULL OR s.expires_at > clock_timestamp()))::int

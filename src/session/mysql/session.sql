@@ -135,6 +135,6 @@ COMMIT;
 
 -- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
-SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
-       expires_at - {now}
+SELECT id, node_info, expires_at > {now}, {since started_at}, {since heartbeat_at},
+       {until expires_at}
 FROM {prefix}session ORDER BY started_at, id;

@@ -5,7 +5,7 @@
 -- small tables, would lock and wait for rows we do not want.
 
 -- name: progress
-SELECT task, turn, {now} - turned_at, unfinished, place, passes FROM {prefix}upkeep;
+SELECT task, turn, {since turned_at}, unfinished, place, passes FROM {prefix}upkeep;
 
 -- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
 -- the place yet. Assignments are made from left to right.

@@ -189,8 +189,6 @@ SELECT count(*) FROM freed;
 -- row for each.
 -- name: list
 SELECT id, node_info, expires_at > clock_timestamp(),
-       (extract(epoch FROM clock_timestamp() - started_at) * 1000000)::bigint,
-       (extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000000)::bigint,
-       (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
+       {since started_at}, {since heartbeat_at}, {until expires_at}
   FROM {prefix}session
  ORDER BY started_at, id;

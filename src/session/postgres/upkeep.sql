@@ -13,7 +13,7 @@
 -- lost change is made again.
 
 -- name: progress
-SELECT task, turn, (extract(epoch FROM clock_timestamp() - turned_at) * 1000000)::bigint,
+SELECT task, turn, {since turned_at},
        unfinished, place, passes
   FROM {prefix}upkeep;
 
@@ -59,7 +59,7 @@ SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce(w.ends_at + w.delay <= clock_timestamp(), true) END::integer,
        w.is_queued::integer, CASE WHEN w.session_id IS NOT NULL
-            THEN (extract(epoch FROM w.ends_at) * 1000000)::bigint END
+            THEN (extract(epoch FROM {finite w.ends_at}) * 1000000)::bigint END
   FROM (SELECT l.lock_key, l.owner, l.session_id, {delay} AS delay,
                l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s
@@ -73,7 +73,7 @@ SELECT w.lock_key, NULL,
 -- Holders and waiters: {table}, and {rest}, the second column of its key.
 -- name: look_at_dead
 SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::integer, 0,
-       (extract(epoch FROM w.ends_at) * 1000000)::bigint
+       (extract(epoch FROM {finite w.ends_at}) * 1000000)::bigint
   FROM (SELECT h.lock_key, h.{rest}, (SELECT s.expires_at FROM {prefix}session s
                                        WHERE s.id = h.session_id) AS ends_at
           FROM {prefix}{table} h

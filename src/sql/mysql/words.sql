@@ -7,6 +7,17 @@
 -- word: now
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
 
+-- The words with an instant behind them, in microseconds: {since l.changed_at}. An instant before
+-- 1970 counts as 1970: whatever somebody has written by hand keeps nobody from the rows beside it.
+-- word: finite
+GREATEST({it}, 0)
+
+-- word: since
+({now} - {finite {it}})
+
+-- word: until
+({finite {it}} - {now})
+
 -- Tests lock row l with session row s. A missing session counts as alive.
 -- word: unexpired
 (l.expires_at IS NULL OR l.expires_at > {now})
@@ -65,8 +76,8 @@ l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
 -- the row held before sets the third column itself, since the clock advances between two looks at
 -- it.
 -- word: rest_of_hold
-l.owner, l.session_id, l.node_info, l.reentrant_count, {now} - l.changed_at,
-       COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata
+l.owner, l.session_id, l.node_info, l.reentrant_count, {since l.changed_at},
+       COALESCE({until l.expires_at}, {until s.expires_at}, 0), l.metadata
 -- word: hold
 l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 

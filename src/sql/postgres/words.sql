@@ -51,12 +51,27 @@ LIMIT (SELECT 1::bigint << 62)
 -- word: delay
 greatest(least(l.lock_delay, {longest}), 0) * interval '1 microsecond'
 
+-- The words with an instant behind them: {since l.changed_at}. An instant before 1970 or behind the
+-- year 9999, such as infinity, counts as that bound: whatever somebody has written by hand keeps
+-- nobody from the rows beside it.
+-- word: finite
+CASE WHEN {it} < 'epoch' THEN 'epoch'
+     WHEN {it} > timestamptz '9999-01-01 00:00:00+00' THEN timestamptz '9999-01-01 00:00:00+00'
+     ELSE {it} END
+
+-- Microseconds.
+-- word: since
+(extract(epoch FROM clock_timestamp() - {finite {it}}) * 1000000)::bigint
+
+-- word: until
+(extract(epoch FROM {finite {it}} - clock_timestamp()) * 1000000)::bigint
+
 -- Describes the hold of lock row l and of session row s, which may be missing; see hold_rows.hpp.
 -- word: held_for
-(extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
+{since l.changed_at}
 
 -- word: remaining
-(extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp()) * 1000000)::bigint
+{until coalesce(l.expires_at, s.expires_at)}
 
 -- True if an owner holds the key, and neither its term nor its session has ended. A missing session
 -- row counts as alive.
