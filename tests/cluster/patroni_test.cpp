@@ -152,12 +152,59 @@ TEST_P(patroni, keeps_what_was_acknowledged) {
     EXPECT_EQ(missing, 0);
 }
 
-TEST(patroni_cluster, is_recognised_by_the_doctor) {
+void expect_doctor_says(const std::string& words) {
     const cluster all;
     const auto found = examined(all.open_all(), "patroni");
     ASSERT_TRUE(found);
-    EXPECT_NE(found->what.find("strict is set cannot be seen from here"), std::string::npos)
-        << found->what;
+    EXPECT_NE(found->what.find(words), std::string::npos) << found->what;
+}
+
+TEST(patroni_strict, is_recognised_by_the_doctor) {
+    expect_doctor_says("strict is set cannot be seen from here");
+}
+
+TEST(patroni_asynchronous, is_recognised_by_the_doctor) {
+    expect_doctor_says("synchronous_mode is off");
+}
+
+// Without strict mode Patroni takes the last standby out of synchronous_standby_names when it has
+// gone, and commits wait for nobody.
+TEST(patroni_synchronous, grants_nothing_to_whoever_requires_a_standby_when_all_have_gone) {
+    constexpr std::chrono::seconds patience{90};
+    const cluster all;
+    all.control(0, "wait");
+    const auto open = [&](bool requires_standby) {
+        database_settings settings;
+        settings.statement_timeout = 2s;
+        settings.requires_standby = requires_standby;
+        return all.open_all(std::move(settings));
+    };
+    session careful{open(true), {.name = "careful", .ttl = 10min}};
+    session careless{open(false), {.name = "careless", .ttl = 10min}};
+    const auto granted_to = [](session& whom) {
+        try {
+            return is_granted(mutex{whom, "k"}.try_acquire());
+        } catch (const error& failure) {
+            EXPECT_TRUE(failure.is_transient()) << failure.what();
+            return false;
+        }
+    };
+    ASSERT_TRUE(granted_to(careful));
+    std::vector<std::size_t> standbys;
+    for (std::size_t node = 0; node < all.size(); ++node) {
+        try {
+            all.control(node, "is-primary");
+        } catch (const std::exception&) {
+            standbys.push_back(node);
+        }
+    }
+    ASSERT_EQ(standbys.size(), 2U);
+    for (const std::size_t each : standbys) all.control(each, "kill");
+    EXPECT_TRUE(eventually([&] { return granted_to(careless); }, patience));
+    EXPECT_FALSE(granted_to(careful));
+    for (const std::size_t each : standbys) all.control(each, "start");
+    EXPECT_TRUE(eventually([&] { return granted_to(careful); }, patience));
+    all.control(0, "wait");
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<std::tuple<fault, path>>& each) {
