@@ -25,9 +25,10 @@
 // Errors: lease_lost; timed_out if somebody else's action took longer than `patience`;
 // database_error if the file cannot be read or written, or does not hold a number.
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
@@ -38,7 +39,7 @@ class LEASEHOLD_EXPORT fence_file {
 public:
     // The file is made when it is first needed, in a folder that exists. One per resource, or per
     // folder of resources.
-    explicit fence_file(std::filesystem::path path) : path_(std::move(path)) {}
+    explicit fence_file(std::string path) : path_(std::move(path)) {}
 
     void admit(
         fencing_token token,
@@ -50,7 +51,7 @@ public:
     std::optional<fencing_token> highest() const;
 
 private:
-    std::filesystem::path path_;
+    std::string path_;
 };
 
 }  // namespace leasehold

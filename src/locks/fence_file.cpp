@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -45,7 +46,7 @@ void lock(
     const open_file& what, const std::filesystem::path& path, std::chrono::milliseconds most
 ) {
     constexpr polling polls{std::chrono::milliseconds{1}, std::chrono::milliseconds{50}};
-    const bool is_ours = keep_asking({patience_of(most), {}}, polls, {}, false, [&] {
+    const bool is_ours = keep_asking({wait_time{most}, {}}, polls, {}, false, [&] {
         if (flock(what.number(), LOCK_EX | LOCK_NB) == 0) return true;
         if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "lock");
         return false;
@@ -108,7 +109,7 @@ void fence_file::admit(
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }
-    const std::filesystem::path lock_path = path_.string() + ".lock";
+    const std::filesystem::path lock_path = path_ + ".lock";
     const open_file alone{lock_path, O_RDWR | O_CREAT};
     lock(alone, lock_path, patience);
     const auto seen = read_number(path_);
@@ -116,7 +117,7 @@ void fence_file::admit(
         throw error(
             errc::lease_lost,
             "token " + std::to_string(token.number) + " is stale: a holder of token " +
-                std::to_string(seen->number) + " has written under '" + path_.string() + "'"
+                std::to_string(seen->number) + " has written under '" + path_ + "'"
         );
     }
     if (seen != token) write_number(path_, token);
