@@ -81,6 +81,10 @@ public:
     // Bounds every following call. At least 1 ms; a driver rounds a limit that it cannot express.
     virtual void set_statement_timeout(std::chrono::milliseconds limit) = 0;
 
+    // For the library: a transaction that begins here is the program's own, which may keep it open
+    // while it makes other calls.
+    void set_is_callers(bool is_callers) noexcept { is_callers_ = is_callers; }
+
     // True when the other side answers a trivial statement. False leaves the connection unfit.
     bool answers() noexcept;
 
@@ -91,6 +95,12 @@ public:
     // The descriptor to poll(2) for reading together with others, once wait_for_notification(0) has
     // answered nullopt; -1 if there is none, and only the call itself can wait.
     virtual int notification_descriptor() const noexcept { return -1; }
+
+protected:
+    bool is_callers() const noexcept { return is_callers_; }
+
+private:
+    bool is_callers_ = false;
 };
 
 }  // namespace leasehold

@@ -23,6 +23,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -159,14 +160,18 @@ private:
 
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
 // Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
-// Valid while that object is.
+// Valid while that object is; one that was made from a `transaction` knows when that has ended, and
+// calls that take it throw wrong_transaction. If the transaction goes to another thread, make it
+// anew there.
 class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}
-    connection& inside() const noexcept { return *inside_; }
+    connection& inside() const;
 
 private:
+    friend class transaction;
     connection* inside_;
+    std::optional<std::weak_ptr<const void>> open_{};  // nullopt: of the caller's own connection
 };
 
 // A connection lent by the caller's own client library; see leasehold::borrow in driver/*.hpp.
@@ -190,6 +195,10 @@ private:
 //   lease->verify_in(tx);
 //   tx.commit();
 //
+// SQLite has one writer: beside an open transaction a call of the same handle and thread that
+// writes without it throws wrong_transaction, since it would wait in vain. A transaction belongs to
+// the thread that used it last.
+//
 // Threads: one thread at a time.
 class [[nodiscard]] LEASEHOLD_EXPORT transaction {
 public:
@@ -206,6 +215,7 @@ public:
 
 private:
     friend class database;
+    friend class transaction_ref;
     class state;
     explicit transaction(std::unique_ptr<state> held);
     std::unique_ptr<state> held_;

@@ -37,7 +37,8 @@
 // lost at its next proof, and the key is held until the session ends.
 //
 // SQLite has one writer, so there the grant is made in the transaction itself. Others that try the
-// key wait for that writer, as for any other, at most for their statement_timeout. A token of a
+// key wait for that writer, as for any other, at most for their statement_timeout. Before the end
+// of the transaction the same thread's confirm() throws wrong_transaction at once. A token of a
 // transaction that was rolled back is given again: outside of the transaction only the token of a
 // confirmed lease counts.
 //

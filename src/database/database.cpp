@@ -310,6 +310,7 @@ class transaction::state {
 public:
     explicit state(std::shared_ptr<database::implementation> from) : from_(std::move(from)) {
         on_.emplace(from_->connections());
+        (*on_)->set_is_callers(true);
         (*on_)->begin();
         from_->open_transactions().begin(**on_);
     }
@@ -323,12 +324,20 @@ public:
             from_->open_transactions().note_thread(**on_);
             return **on_;
         }
+        refuse_ended();
+    }
+    const std::shared_ptr<const void>& open() {
+        if (!open_) open_ = std::make_shared<char>();
+        return open_;
+    }
+    [[noreturn]] static void refuse_ended() {
         throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
     }
     void commit() {
         inside();
         const lent_connection ending{std::move(*on_)};  // returns to the pool in any case
         on_.reset();
+        open_.reset();
         try {
             ending->commit();
         } catch (...) {
@@ -353,11 +362,13 @@ public:
         (*on_)->rollback();
         from_->open_transactions().end(**on_);
         on_.reset();
+        open_.reset();
     }
 
 private:
     std::shared_ptr<database::implementation> from_;
     std::optional<lent_connection> on_;  // nullopt once it has ended
+    std::shared_ptr<const void> open_;   // references to the transaction watch it
 };
 
 transaction::transaction(std::unique_ptr<state> held) : held_(std::move(held)) {}
@@ -379,7 +390,13 @@ void transaction::rollback() noexcept {
     held_->rollback();
 }
 transaction::operator transaction_ref() & {
-    return {held_->inside()};
+    transaction_ref made{held_->inside()};
+    made.open_ = held_->open();
+    return made;
+}
+connection& transaction_ref::inside() const {
+    if (open_ && open_->expired()) transaction::state::refuse_ended();
+    return *inside_;
 }
 
 }  // namespace leasehold

@@ -45,7 +45,9 @@ public:
         : from_(other.from_), filling_(other.filling_), held_(std::move(other.held_)) {}
     lent_connection& operator=(lent_connection&&) = delete;
     ~lent_connection() {
-        if (held_) from_->give_back(std::move(held_), filling_);
+        if (!held_) return;
+        held_->set_is_callers(false);
+        from_->give_back(std::move(held_), filling_);
     }
     connection& operator*() const noexcept { return *held_; }
     connection* operator->() const noexcept { return held_.get(); }

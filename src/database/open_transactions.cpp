@@ -6,7 +6,7 @@
 namespace leasehold {
 
 bool open_transactions::one::is(const obstacle& what) const {
-    const bool is_own = thread == std::this_thread::get_id();
+    const bool is_own = thread == this_thread_number();
     if (is_own && locks_all) return true;
     return proved.count(what.owner) != 0 && (is_own || !what.is_of_this_thread);
 }
@@ -19,7 +19,7 @@ void open_transactions::begin(const connection& inside) {
 void open_transactions::note_thread(const connection& inside) {
     const thread_guard guard{mutex_};
     if (const auto found = all_.find(&inside); found != all_.end()) {
-        found->second.thread = std::this_thread::get_id();
+        found->second.thread = this_thread_number();
     }
 }
 

@@ -4,13 +4,14 @@
 // keeps the lease's row locked would wait for its own caller.
 //
 // Threads: safe.
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/this_thread.hpp"
 #include "core/thread_mutex.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
@@ -45,7 +46,7 @@ public:
 private:
     struct one {
         bool locks_all = false;  // SQLite's one writer
-        std::thread::id thread = std::this_thread::get_id();
+        std::uint64_t thread = this_thread_number();
         std::map<std::string, after_commit> committed{};
         std::set<owner_id> proved{};
         std::vector<std::function<void()>> releases{};

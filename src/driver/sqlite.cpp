@@ -77,21 +77,16 @@ public:
 
     result execute(std::string_view sql, const parameters& values) override {
         start();
+        const leaving behind{*this};
         sqlite3_stmt* const statement = prepare_kept(sql);
         if (bind(statement, values, 0) != values.size()) wrong_count(values.size());
-        try {
-            result answer = run(statement);
-            leave_if_done();
-            return answer;
-        } catch (...) {
-            leave_if_done();  // some failures end the transaction, too
-            throw;
-        }
+        return run(statement);
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
         start();
         has_run_scripts_ = true;
+        const leaving behind{*this};
         result last;
         std::size_t bound = 0;  // by ? so far
         while (!sql.empty()) {
@@ -108,7 +103,6 @@ public:
             const bool is_query = sqlite3_column_count(made) > 0;
             if (is_query) last = std::move(answer);
         }
-        leave_if_done();
         return last;
     }
 
@@ -118,9 +112,11 @@ public:
             throw error(errc::wrong_transaction, "a transaction is open already; end it first");
         }
         start();
+        if (writing_.is_behind_this_thread()) refuse_to_wait_for_itself();
         // If another process writes, the first writer of the queue may keep asking for long; so
         // this wait is bounded.
         writing_.enter(local_clock::now() + limit_ / 4);
+        if (is_callers()) writing_.note_thread();
         try {
             run(prepare_kept("BEGIN IMMEDIATE"));
         } catch (...) {
@@ -214,7 +210,8 @@ private:
     static int on_busy(void* self, int naps) {
         auto& me = *static_cast<sqlite_connection*>(self);
         const auto left = me.deadline_ - local_clock::now();
-        if (left <= local_clock::duration{0}) return 0;
+        me.waits_for_itself_ = me.writing_.is_behind_this_thread();
+        if (left <= local_clock::duration{0} || me.waits_for_itself_) return 0;
         nap(naps, me.limit_ - left, left);
         return 1;
     }
@@ -229,16 +226,22 @@ private:
     void leave_if_done() noexcept {
         if (sqlite3_get_autocommit(handle_) != 0) writing_.leave();
     }
+    struct leaving {
+        sqlite_connection& on;
+        ~leaving() { on.leave_if_done(); }
+    };
 
     // If the file was replaced, new connections open the copy: nobody would see what this one
     // writes to the old file.
     void start() {
         deadline_ = local_clock::now() + limit_;
+        waits_for_itself_ = false;
         int has_moved = 0;
         if (is_owned_ && sqlite3_get_autocommit(handle_) != 0) {
             sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
         }
         leave_if_done();  // by itself, while somebody else wrote
+        if (is_callers()) writing_.note_thread();
         if (has_moved == 0) return;
         is_lost_ = true;
         throw error(errc::connection_lost, "SQLite database " + path_ + " was replaced or removed");
@@ -265,7 +268,17 @@ private:
         fail();
     }
 
+    [[noreturn]] void refuse_to_wait_for_itself() const {
+        throw error(
+            errc::wrong_transaction,
+            "SQLite database " + path_ +
+                " is locked by a transaction of this very thread; end that first, or take part in "
+                "it by a call such as try_acquire_in or enqueue_in"
+        );
+    }
+
     [[noreturn]] void fail() const {
+        if (waits_for_itself_) refuse_to_wait_for_itself();
         throw sqlite::error_of(
             path_,
             {sqlite3_extended_errcode(handle_),
@@ -406,6 +419,7 @@ private:
     const bool is_owned_;
     bool is_lost_ = false;
     bool has_run_scripts_ = false;
+    bool waits_for_itself_ = false;
     const std::string path_;
     sqlite::writer_place writing_;
     server_info server_;

@@ -8,10 +8,12 @@
 // Threads: safe.
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <utility>
 
+#include "core/this_thread.hpp"
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
@@ -38,6 +40,19 @@ public:
         if (!waiting_.empty()) waiting_.front().changed.notify_all();
     }
 
+    // The first writer is a transaction of the program's own: it belongs to the thread that used it
+    // last.
+    void note_thread() {
+        const thread_guard guard{mutex_};
+        waiting_.front().thread = this_thread_number();
+    }
+
+    // True if the first writer is such a transaction of this thread, which would wait for itself.
+    bool is_of_this_thread() {
+        const thread_guard guard{mutex_};
+        return !waiting_.empty() && waiting_.front().thread == this_thread_number();
+    }
+
     // The number of writers that have entered, or wait to.
     std::size_t size() {
         const thread_guard guard{mutex_};
@@ -47,6 +62,7 @@ public:
 private:
     struct place {
         std::condition_variable_any changed{};
+        std::uint64_t thread = 0;  // 0: it is a call of the library's, which ends by itself
     };
 
     thread_mutex mutex_;
@@ -66,6 +82,13 @@ public:
     }
     void leave() noexcept {
         if (std::exchange(is_taken_, false)) queue_->leave();
+    }
+    void note_thread() const {
+        if (is_taken_) queue_->note_thread();
+    }
+    // True if another connection's place is the first, and belongs to this thread.
+    bool is_behind_this_thread() const {
+        return queue_ && !is_taken_ && queue_->is_of_this_thread();
     }
 
 private:

@@ -1,6 +1,8 @@
 // lease.verify_in(tx): writes under a lease, in the transaction that proves it.
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
@@ -268,6 +270,36 @@ TEST_F(proof_suite, a_lease_that_goes_inside_a_transaction_that_proved_nothing_w
     EXPECT_LT(local_clock::now() - began, 3s);
     tx.commit();
     EXPECT_TRUE((mutex{two, name}.acquire_for(20s)));
+}
+
+// The pool has one connection, so that the next transaction gets that of the one before.
+TEST_F(proof_suite, a_reference_to_a_transaction_that_has_ended_joins_no_other_one) {
+    database_settings single;
+    single.max_connections = 1;
+    const database narrow = current().open(single);
+    session one{first_, calm("one")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    std::vector<transaction_ref> ended;
+    transaction committed = narrow.begin();
+    ended.emplace_back(committed);
+    committed.commit();
+    transaction rolled_back = narrow.begin();
+    ended.emplace_back(rolled_back);
+    rolled_back.rollback();
+    {
+        transaction destroyed = narrow.begin();
+        ended.emplace_back(destroyed);
+    }
+    transaction first = narrow.begin();
+    transaction next = std::move(first);
+    const transaction_ref open{next};
+    for (const transaction_ref& each : ended) {
+        EXPECT_EQ(
+            thrown_by([&] { held->verify_in(each); }).value().code(), errc::wrong_transaction
+        );
+    }
+    EXPECT_NO_THROW(held->verify_in(open));
+    next.commit();
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "database/database.hpp"
 #include "jobs/job_store.hpp"
@@ -119,6 +122,47 @@ TEST_F(sqlite_jobs_test, a_running_row_that_cannot_be_read_keeps_no_other_claim_
         ASSERT_EQ(found.size(), 1U);
         EXPECT_EQ(found[0].id, 3);
     });
+}
+
+// The wait would end no earlier than the transaction, which ends no earlier than the call.
+TEST_F(sqlite_jobs_test, a_call_beside_a_transaction_of_its_own_thread_says_so_at_once) {
+    session mine{db_, calm("mine")};
+    mutex nightly{mine, "nightly"};
+    const auto start = local_clock::now();
+    transaction tx = db_.begin();
+    const auto expect_refused = [](const std::function<void()>& call) {
+        try {
+            call();
+            ADD_FAILURE() << "it has the file, and so has the transaction";
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::wrong_transaction) << failure.what();
+            EXPECT_NE(std::string_view{failure.what()}.find("this very thread"), std::string::npos);
+        }
+    };
+    expect_refused([&] { (void)nightly.try_acquire(); });
+    expect_refused([&] { (void)nightly.acquire_for(1h); });
+    expect_refused([&] { queue_.enqueue({.kind = "k"}); });
+    expect_refused([&] { (void)db_.begin(); });
+    EXPECT_LT(local_clock::now() - start, database_settings{}.statement_timeout / 4);
+    auto taken = nightly.try_acquire_in(tx);
+    EXPECT_TRUE(taken);
+    queue_.enqueue_in(tx, {.kind = "k"});
+    expect_refused([&] { (void)taken->confirm(); });
+    tx.commit();
+    EXPECT_TRUE(taken->confirm());
+    queue_.enqueue({.kind = "k"});
+}
+
+TEST_F(sqlite_jobs_test, a_call_waits_for_a_transaction_that_another_thread_goes_on_with) {
+    const database hasty = sqlite::open("sqlite:" + file_, {.statement_timeout = 200ms});
+    transaction tx = hasty.begin();
+    thread{[&] { tx.execute("SELECT 1"); }}.join();
+    try {
+        (void)hasty.begin();
+        ADD_FAILURE() << "two have the file";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::transient) << failure.what();
+    }
 }
 
 }  // namespace
