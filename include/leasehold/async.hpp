@@ -44,8 +44,8 @@
 // queues, a statement time-out at most, and not for completions. The last copy of a database handle
 // runs the completions that its thread has left, unless a completion destroys that copy.
 //
-// Errors: std::system_error, thrown by acquire_async() if no thread can be started; then the
-// completion is not called. The completion gets every other error.
+// Errors: a std::system_error that is no leasehold::error, thrown by acquire_async() if no thread
+// can be started; then the completion is not called. The completion gets every other error.
 #include <chrono>
 #include <exception>
 #include <functional>

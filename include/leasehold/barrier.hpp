@@ -77,11 +77,15 @@ public:
     [[nodiscard]] std::optional<fencing_token> arrive_and_wait_for(
         wait_time patience, std::stop_token cancel = {}
     );
+    [[nodiscard]] std::optional<fencing_token> arrive_and_wait_until(
+        wait_deadline deadline, std::stop_token cancel = {}
+    );
 
     // Takes part, and stays inside: the token of the lease is the number of the phase. Otherwise
     // the lease is like any other; if it is released without leave(), it waits for nobody.
     acquisition enter(std::stop_token cancel = {});
     acquisition enter_for(wait_time patience, std::stop_token cancel = {});
+    acquisition enter_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
     // died. False if patience ended, or `cancel` was requested, before that; the lease is released

@@ -8,7 +8,6 @@
 //
 // Threads: safe.
 #include <chrono>
-#include <stop_token>
 
 #include "leasehold/export.hpp"
 
@@ -23,55 +22,45 @@ struct LEASEHOLD_EXPORT local_clock {
     static time_point now() noexcept;
 };
 
-// The length of a wait, from any duration: rounded up, zero if the duration is negative, and the
-// longest that nanoseconds can count if it is longer.
-template <class Rep, class Period>
-constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, Period>& length) {
-    using std::chrono::nanoseconds;
-    if (length <= length.zero()) return nanoseconds{0};
-    using real = std::chrono::duration<long double, std::nano>;
-    if (real{length} >= real{nanoseconds::max()}) return nanoseconds::max();
-    return std::chrono::ceil<nanoseconds>(length);
-}
-
-// The longest time that a call waits, from any duration, as patience_of() reads it: also 0.5s, or
-// hours::max(), which waits as long as it takes.
+// The longest time that a call waits, from any duration: rounded up, none if it is negative, and
+// for ever if it is longer than nanoseconds can count. So 0.5s is one, and hours::max() another.
 class wait_time {
 public:
     template <class Rep, class Period>
     constexpr wait_time(const std::chrono::duration<Rep, Period>& length)
-        : length_(patience_of(length)) {}
+        : length_(in_nanoseconds(length)) {}
     constexpr operator std::chrono::nanoseconds() const noexcept { return length_; }
 
 private:
+    template <class Rep, class Period>
+    static constexpr std::chrono::nanoseconds in_nanoseconds(
+        const std::chrono::duration<Rep, Period>& length
+    ) {
+        using std::chrono::nanoseconds;
+        if (length <= length.zero()) return nanoseconds{0};
+        using real = std::chrono::duration<long double, std::nano>;
+        if (real{length} >= real{nanoseconds::max()}) return nanoseconds::max();
+        return std::chrono::ceil<nanoseconds>(length);
+    }
+
     std::chrono::nanoseconds length_;
 };
 
-// The length of a wait until a time of any clock.
-template <class Clock, class Duration>
-std::chrono::nanoseconds patience_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-    using real = std::chrono::duration<long double, std::nano>;
-    return patience_of(real{deadline.time_since_epoch()} - real{Clock::now().time_since_epoch()});
-}
+// The time until which a call waits, by any clock. If that clock is set back meanwhile, or stands
+// still while the machine sleeps, the call waits on. A clock that is set forward does not shorten a
+// wait whose end was computed before.
+class wait_deadline {
+public:
+    template <class Clock, class Duration>
+    wait_deadline(const std::chrono::time_point<Clock, Duration>& at)
+        : at_(at.time_since_epoch()), now_([] { return real{Clock::now().time_since_epoch()}; }) {}
 
-// Waits until a time of any clock. `wait` waits until a time of the local clock and answers with
-// what it got, or nothing. When `deadline`'s clock was set back meanwhile, or stood still while the
-// machine slept, time is left after that, and `wait` is called again. A clock that was set forward
-// does not shorten a call of `wait`, whose end was computed when it began.
-template <class Clock, class Duration, class Wait>
-auto wait_by(
-    const std::chrono::time_point<Clock, Duration>& deadline,
-    const std::stop_token& cancel,
-    Wait&& wait
-) {
-    using local = local_clock::time_point;
-    for (;;) {
-        const auto now = local_clock::now();
-        const auto left = patience_until(deadline);
-        auto got = wait(left < local::max() - now ? now + left : local::max());
-        const bool is_over = patience_until(deadline) <= std::chrono::nanoseconds{0};
-        if (got || cancel.stop_requested() || is_over) return got;
-    }
-}
+    std::chrono::nanoseconds left() const { return wait_time(at_ - now_()); }
+
+private:
+    using real = std::chrono::duration<long double, std::nano>;
+    real at_;
+    real (*now_)();
+};
 
 }  // namespace leasehold

@@ -19,9 +19,9 @@
 //
 // Threads: an error is immutable; copies share their facts and copying never throws.
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 #include "leasehold/export.hpp"
 
@@ -61,32 +61,21 @@ struct error_facts {
     bool is_passing = false;
 };
 
-// A place in a source, as std::source_location, which clang 14 does not know.
-struct source_place {
-    const char* file = "";  // as the compiler was told it; ours end in "src/locks/lease.cpp"
-    unsigned line = 0;
-    const char* function = "";
+// The category of these errors as std::error_code, whose value is an errc. Its conditions are those
+// of the standard, as far as there is one: `code == std::errc::timed_out`.
+LEASEHOLD_EXPORT const std::error_category& error_category() noexcept;
+LEASEHOLD_EXPORT std::error_code make_error_code(errc code) noexcept;
 
-    // The place of the call; as a default argument, the place where the function is called.
-    static constexpr source_place here(
-        const char* in_file = __builtin_FILE(),
-        unsigned at_line = __builtin_LINE(),
-        const char* in_function = __builtin_FUNCTION()
-    ) noexcept {
-        return {in_file, at_line, in_function};
-    }
-};
-
-class LEASEHOLD_EXPORT error : public std::runtime_error {
+// Its base's code() is a std::error_code of error_category().
+class LEASEHOLD_EXPORT error : public std::system_error {
 public:
-    error(
-        errc code,
-        const std::string& message,
-        error_facts facts = {},
-        source_place raised_at = source_place::here()
-    );
+    error(errc code, const std::string& message, error_facts facts = {});
 
-    errc code() const noexcept { return code_; }
+    error(const error&) noexcept = default;
+    error& operator=(const error&) noexcept = default;
+
+    errc code() const noexcept { return static_cast<errc>(std::system_error::code().value()); }
+    const char* what() const noexcept override { return told_->message.c_str(); }
 
     // The same call, made again, may succeed: deadlock, time-out, lost connection, a server that is
     // starting, out of disk space or memory, or a standby.
@@ -98,25 +87,24 @@ public:
 
     // The request was sent and its answer was lost: the server may have carried it out, or not. The
     // library never repeats it blindly; operations on leases settle it by asking with the owner id.
-    bool outcome_is_unknown() const noexcept { return facts_->outcome_unknown; }
+    bool outcome_is_unknown() const noexcept { return told_->facts.outcome_unknown; }
 
-    // The standard library's code of this condition, if it has one; otherwise std::errc{}.
-    std::errc condition() const noexcept;
-
-    const std::string& sqlstate() const noexcept { return facts_->sqlstate; }
-    int native_code() const noexcept { return facts_->native_code; }
-    const std::string& server_message() const noexcept { return facts_->server_message; }
-
-    // The place that raised it, for people who look for a fault in leasehold. Not part of what().
-    const source_place& where() const noexcept { return where_; }
+    const std::string& sqlstate() const noexcept { return told_->facts.sqlstate; }
+    int native_code() const noexcept { return told_->facts.native_code; }
+    const std::string& server_message() const noexcept { return told_->facts.server_message; }
 
 private:
-    errc code_;
-    source_place where_;
-    std::shared_ptr<const error_facts> facts_;
+    struct told {
+        std::string message;
+        error_facts facts;
+    };
+    std::shared_ptr<const told> told_;
 };
 
 // A stable, lower-case name of a code, for logs and `--json`: "connection_lost".
 LEASEHOLD_EXPORT const char* name_of(errc code) noexcept;
 
 }  // namespace leasehold
+
+template <>
+struct std::is_error_code_enum<leasehold::errc> : std::true_type {};

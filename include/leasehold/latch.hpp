@@ -84,6 +84,7 @@ public:
     // Waits for the latch to open: for `patience`, or until cancelled. The session need not be
     // live.
     [[nodiscard]] latch_tally wait_for(wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] latch_tally wait_until(wait_deadline deadline, std::stop_token cancel = {});
     [[nodiscard]] latch_tally wait(std::stop_token cancel = {});
 
     std::int64_t count() const noexcept;

@@ -143,6 +143,7 @@ public:
     campaign_result campaign(std::stop_token cancel = {});
     // Waits for `patience` at most.
     campaign_result campaign_for(wait_time patience, std::stop_token cancel = {});
+    campaign_result campaign_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Goes on with a term that another process gave up by detach(): the same term, and followers
     // see no change but of node_info. on_elected is called here, too. Refused if the term has ended
@@ -186,12 +187,13 @@ public:
     // Waits for `patience` at most; false, too, when nothing changed. Throws if the last answer was
     // an error.
     bool next_for(wait_time patience, std::stop_token cancel = {});
+    bool next_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // The leader as of the last next(). Its durations are those at the moment of the change.
     const std::optional<leader_info>& leader() const noexcept { return leader_; }
 
 private:
-    bool next_until(local_clock::time_point deadline, const std::stop_token& cancel);
+    bool wait(local_clock::time_point deadline, const std::stop_token& cancel);
 
     database database_;
     key name_;

@@ -84,18 +84,6 @@ public:
     local_clock::time_point deadline() const& noexcept;
     local_clock::time_point deadline() const&& = delete;
 
-    // Waits until the lease is lost or released, which makes it true, until that time, or until
-    // `cancel` is requested; for a program that only holds. For any other clock see wait_by().
-    bool wait_until_lost(local_clock::time_point deadline, std::stop_token cancel = {}) const;
-    template <class Clock, class Duration>
-    bool wait_until_lost(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) const {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return wait_until_lost(by, cancel);
-        });
-    }
-
     // Begins the term of a lease anew (hold_at_most of a mutex, or of a semaphore): from now on it
     // lives for `hold_at_most`, 1 ms to 366 days, also if that ends sooner than before. False: it
     // is lost already, and lost() has fired. For a mutex: waits for transactions that hold a proof

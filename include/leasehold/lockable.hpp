@@ -46,9 +46,8 @@ public:
     [[nodiscard]] bool try_lock_for(wait_time patience) {
         return keep(mutex_.acquire_for(patience));
     }
-    template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-        return try_lock_for(patience_until(deadline));
+    [[nodiscard]] bool try_lock_until(wait_deadline deadline) {
+        return keep(mutex_.acquire_until(deadline));
     }
 
     // False when nothing is locked, or the lease is lost.

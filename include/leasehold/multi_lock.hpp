@@ -85,6 +85,10 @@ public:
     local_clock::time_point deadline() const& noexcept;
     local_clock::time_point deadline() const&& = delete;
 
+    // See lease::extend; one statement for each key. If it throws, some keys may have the new term:
+    // deadline() is the earliest of all ends.
+    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most) &;
+
     // Asks the database: false means that at least one is lost, and lost() has fired.
     [[nodiscard]] bool verify() &;
     // See lease::verify_in; one statement for all keys.
@@ -123,16 +127,7 @@ public:
     multi_acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most; zero or less asks once.
     multi_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
-    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
-    multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
-    template <class Clock, class Duration>
-    multi_acquisition acquire_until(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_until(by, cancel);
-        });
-    }
+    multi_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     const std::vector<key>& keys() const noexcept;
 

@@ -109,16 +109,7 @@ public:
     acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most; zero or less asks once.
     acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
-    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
-    acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
-    template <class Clock, class Duration>
-    acquisition acquire_until(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_until(by, cancel);
-        });
-    }
+    acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Waits without a thread: `done(failure, got)` is called when the wait is over. Any callable
     // that can be moved. Promise, errors and threads: async.hpp. In coroutines: await.hpp.

@@ -170,7 +170,8 @@ enum class event_reason {
 
 enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
 
-// Its views are valid until on_event returns.
+// Its views refer to what the library has while on_event() runs: copy the texts that you keep. An
+// event itself cannot be copied.
 struct event {
     event_kind kind{};
     std::string_view key{};     // empty if no key is concerned
@@ -182,6 +183,11 @@ struct event {
     std::string_view queue{};
     std::string_view job_kind{};  // for events of one job
     int attempt = 0;
+    struct uncopied {
+        uncopied() = default;
+        uncopied(uncopied&&) = default;
+        uncopied& operator=(uncopied&&) = default;
+    } not_to_be_kept{};
 };
 
 class LEASEHOLD_EXPORT observer {

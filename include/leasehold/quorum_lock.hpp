@@ -112,6 +112,8 @@ public:
     // Fires when less than a majority is left, or it was released.
     std::stop_token lost() const& noexcept;
     std::stop_token lost() const&& = delete;
+    // That of the lease whose loss left less than a majority.
+    loss_reason why_lost() const noexcept;
     bool held_locally() const& noexcept;
     bool held_locally() const&& = delete;
     // The moment until which a majority counts as held if no further heartbeat succeeds.
@@ -168,6 +170,7 @@ public:
     quorum_acquisition acquire(std::stop_token cancel = {});
     // Waits for `patience` at most, and for a last try.
     quorum_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
+    quorum_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     const leasehold::key& key() const noexcept { return name_; }
 

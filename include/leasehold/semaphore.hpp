@@ -97,26 +97,12 @@ public:
     acquisition acquire_for(
         wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
-    template <class Clock, class Duration, std::floating_point Number>
+    template <std::floating_point Number>
+    acquisition acquire_until(wait_deadline deadline, Number wanted, std::stop_token cancel = {}) =
+        delete;
     acquisition acquire_until(
-        const std::chrono::time_point<Clock, Duration>& deadline,
-        Number wanted,
-        std::stop_token cancel = {}
-    ) = delete;
-    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
-    acquisition acquire_until(
-        local_clock::time_point deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
+        wait_deadline deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
-    template <class Clock, class Duration>
-    acquisition acquire_until(
-        const std::chrono::time_point<Clock, Duration>& deadline,
-        std::int64_t wanted = 1,
-        std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_until(by, wanted, cancel);
-        });
-    }
 
     // The lease keeps `permits`, 1 to those it has; the other permits are free. The token stays.
     // If the outcome is unknown the lease has these, or as many as before, and can keep no more

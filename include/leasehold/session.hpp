@@ -11,7 +11,8 @@
 // | live   | lost when its local deadline passes unrenewed, or the database says it has ended;   |
 // |        | ended by end() or its destructor                                                    |
 // | lost   | for ever: lost() fires, every lease of it is lost, and a late answer changes nothing |
-// | ended  | for ever: what lived with it was released; a fixed term (mutex.hpp) goes on          |
+// | ended  | for ever: lost() fires, and what lived with it is released; a fixed term (mutex.hpp) |
+// |        | goes on                                                                              |
 //
 // A program that takes one lock and ends needs only two commits with `begins_with_grant`, and
 // end_with(). The constructor then looks whether the database can be used, and writes nothing. The
@@ -21,8 +22,8 @@
 // throws the errors that the constructor would throw: that the database cannot be reached, or that
 // ttl is too short for it. Calls of other threads wait for that call, within their own deadlines.
 // If it gets no answer the session counts as begun; if it is not, the next heartbeat finds that
-// out, and the session is lost. If no thread can be started for the session (std::system_error), it
-// is lost, too, and its grant is free.
+// out, and the session is lost. If no thread can be started for the session (a std::system_error
+// that is no leasehold::error), it is lost, too, and its grant is free.
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
@@ -120,8 +121,8 @@ public:
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;
-    // Fires once, when the session is lost (not when it is ended by its owner). lease::lost() says
-    // what a callback may do.
+    // Fires once, when the session is lost or its owner ends it. The reason: why_lost(). The
+    // holders of its leases are told first. lease::lost() says what a callback may do.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // The moment until which the session counts as live if no further heartbeat succeeds.

@@ -46,11 +46,8 @@ public:
     [[nodiscard]] bool try_lock_shared_for(wait_time patience) {
         return keep(mutex_.acquire_shared_for(patience));
     }
-    template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_shared_until(
-        const std::chrono::time_point<Clock, Duration>& deadline
-    ) {
-        return try_lock_shared_for(patience_until(deadline));
+    [[nodiscard]] bool try_lock_shared_until(wait_deadline deadline) {
+        return keep(mutex_.acquire_shared_until(deadline));
     }
 };
 

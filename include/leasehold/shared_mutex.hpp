@@ -75,46 +75,19 @@ public:
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
     acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
-    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
-    acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
-    template <class Clock, class Duration>
-    acquisition acquire_until(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_until(by, cancel);
-        });
-    }
+    acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // For reading.
     acquisition try_acquire_shared();
     acquisition acquire_shared(std::stop_token cancel = {});
     acquisition acquire_shared_for(wait_time patience, std::stop_token cancel = {});
-    acquisition acquire_shared_until(local_clock::time_point deadline, std::stop_token cancel = {});
-    template <class Clock, class Duration>
-    acquisition acquire_shared_until(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_shared_until(by, cancel);
-        });
-    }
+    acquisition acquire_shared_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // For reading now and perhaps writing later; one at a time.
     acquisition try_acquire_upgradeable();
     acquisition acquire_upgradeable(std::stop_token cancel = {});
     acquisition acquire_upgradeable_for(wait_time patience, std::stop_token cancel = {});
-    acquisition acquire_upgradeable_until(
-        local_clock::time_point deadline, std::stop_token cancel = {}
-    );
-    template <class Clock, class Duration>
-    acquisition acquire_upgradeable_until(
-        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return acquire_upgradeable_until(by, cancel);
-        });
-    }
+    acquisition acquire_upgradeable_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Turns an upgradeable hold into an exclusive one. If it succeeds `from` is spent, its
     // lost() fires, and the lease in the answer takes its place; where not, `from` is as it was.
@@ -122,19 +95,7 @@ public:
     acquisition try_upgrade(lease& from);
     acquisition upgrade(lease& from, std::stop_token cancel = {});
     acquisition upgrade_for(lease& from, wait_time patience, std::stop_token cancel = {});
-    acquisition upgrade_until(
-        lease& from, local_clock::time_point deadline, std::stop_token cancel = {}
-    );
-    template <class Clock, class Duration>
-    acquisition upgrade_until(
-        lease& from,
-        const std::chrono::time_point<Clock, Duration>& deadline,
-        std::stop_token cancel = {}
-    ) {
-        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
-            return upgrade_until(from, by, cancel);
-        });
-    }
+    acquisition upgrade_until(lease& from, wait_deadline deadline, std::stop_token cancel = {});
 
     // Turns an exclusive or upgradeable hold into a shared one: the same lease, the same token.
     // Commit the transaction that proved it first. Throws lease_lost if it is no longer held.

@@ -12,9 +12,9 @@
 // |          |               |                 | also_when_revoked, revoke_requested()            |
 // | stopped  | requested     | which was first | –                                                |
 //
-// Works with each object that has lost(): lease, multi_lease, quorum_lease, leadership, session.
-// lost() of a lease fires when it is released, too; that of a session does not fire when its owner
-// ends it.
+// Works with each object that has lost(): lease, multi_lease, quorum_lease, leadership, task_run,
+// session; and so does wait_until_lost().
+// Each lost() also fires when its owner gives the object back or ends it.
 //
 // Promises: the token is requested on the thread that makes the first of these requests, before
 // that call returns; at once if one is made already: if several are, the first in the order
@@ -29,6 +29,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "leasehold/clock.hpp"
 #include "leasehold/export.hpp"
 
 namespace leasehold {
@@ -105,5 +106,17 @@ private:
     std::stop_callback<passing_on> lost_, asked_;
     std::optional<std::stop_callback<passing_on>> revoked_;
 };
+
+// Waits until `lost` is requested, which makes it true, until that time, or until `cancel` is
+// requested.
+LEASEHOLD_EXPORT bool wait_until_requested(
+    const std::stop_token& lost, wait_deadline deadline, const std::stop_token& cancel = {}
+);
+
+// The same until lost() of the object fires; for a program that only holds.
+template <class Held>
+bool wait_until_lost(const Held& held, wait_deadline deadline, const std::stop_token& cancel = {}) {
+    return wait_until_requested(held.lost(), deadline, cancel);
+}
 
 }  // namespace leasehold

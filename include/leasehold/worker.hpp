@@ -76,11 +76,13 @@
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
 // time as `concurrency`. A `job` is its handler's alone, except for stop().
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leasehold/clock.hpp"
@@ -153,9 +155,17 @@ private:
 
 using job_handler = std::function<void(job&)>;
 
+// `{"mail", "sms"}`, or a vector. Of `{{"mail", "sms"}}` a vector would make one name.
+struct queue_names : std::vector<std::string> {
+    queue_names() = default;
+    queue_names(std::vector<std::string> names) : vector(std::move(names)) {}
+    template <std::convertible_to<std::string>... Name>
+    queue_names(Name&&... names) : vector{std::string(std::forward<Name>(names))...} {}
+};
+
 struct worker_settings {
-    std::vector<std::string> queues{};  // 1 to 100 names
-    int concurrency = 4;                // handlers at a time; 1 to 1,000
+    queue_names queues{};  // 1 to 100
+    int concurrency = 4;   // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process. 0 to 1,000.
     int prefetch = 0;

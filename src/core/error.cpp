@@ -6,15 +6,48 @@
 #include "core/utf8.hpp"
 
 namespace leasehold {
+namespace {
 
-error::error(errc code, const std::string& message, error_facts facts, source_place raised_at)
-    : std::runtime_error(message),
-      code_(code),
-      where_(raised_at),
-      facts_(std::make_shared<const error_facts>(std::move(facts))) {}
+class category final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "leasehold"; }
+    std::string message(int value) const override { return name_of(static_cast<errc>(value)); }
+    std::error_condition default_error_condition(int value) const noexcept override {
+        switch (static_cast<errc>(value)) {
+            case errc::would_deadlock:
+                return std::errc::resource_deadlock_would_occur;
+            case errc::timed_out:
+                return std::errc::timed_out;
+            case errc::busy:
+                return std::errc::device_or_resource_busy;
+            case errc::invalid_argument:
+                return std::errc::invalid_argument;
+            case errc::permission_denied:
+                return std::errc::permission_denied;
+            case errc::read_only:
+                return std::errc::read_only_file_system;
+            default:
+                return {value, *this};
+        }
+    }
+};
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+    static const category only;
+    return only;
+}
+std::error_code make_error_code(errc code) noexcept {
+    return {static_cast<int>(code), error_category()};
+}
+
+error::error(errc code, const std::string& message, error_facts facts)
+    : std::system_error(make_error_code(code)),
+      told_(std::make_shared<const told>(told{message, std::move(facts)})) {}
 
 bool error::is_transient() const noexcept {
-    switch (code_) {
+    switch (code()) {
         case errc::connection_lost:
         case errc::timed_out:
         case errc::transient:
@@ -24,33 +57,14 @@ bool error::is_transient() const noexcept {
         case errc::read_only:
             // Refused passwords and unknown databases stay wrong, and so does a transaction that
             // may not write; drivers mark errors that may pass.
-            return facts_->is_passing;
+            return told_->facts.is_passing;
         default:
             return false;
     }
 }
 
 bool error::connection_is_lost() const noexcept {
-    return code_ == errc::connection_lost || code_ == errc::connection_failed;
-}
-
-std::errc error::condition() const noexcept {
-    switch (code_) {
-        case errc::would_deadlock:
-            return std::errc::resource_deadlock_would_occur;
-        case errc::timed_out:
-            return std::errc::timed_out;
-        case errc::busy:
-            return std::errc::device_or_resource_busy;
-        case errc::invalid_argument:
-            return std::errc::invalid_argument;
-        case errc::permission_denied:
-            return std::errc::permission_denied;
-        case errc::read_only:
-            return std::errc::read_only_file_system;
-        default:
-            return std::errc{};
-    }
+    return code() == errc::connection_lost || code() == errc::connection_failed;
 }
 
 const char* name_of(errc code) noexcept {
@@ -101,8 +115,7 @@ error reworded(const error& cause, const std::string& message, bool outcome_unkn
          .native_code = cause.native_code(),
          .server_message = cause.server_message(),
          .outcome_unknown = outcome_unknown,
-         .is_passing = cause.is_transient()},
-        cause.where()
+         .is_passing = cause.is_transient()}
     );
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/counted.hpp"
 #include "locks/holder_store.hpp"
@@ -254,11 +255,23 @@ std::optional<fencing_token> barrier::arrive_and_wait_for(
 ) {
     return inner_->wait({patience, std::move(cancel)});
 }
+std::optional<fencing_token> barrier::arrive_and_wait_until(
+    wait_deadline deadline, std::stop_token cancel
+) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->wait({by, cancel});
+    });
+}
 acquisition barrier::enter(std::stop_token cancel) {
     return inner_->enter({std::move(cancel)});
 }
 acquisition barrier::enter_for(wait_time patience, std::stop_token cancel) {
     return inner_->enter({patience, std::move(cancel)});
+}
+acquisition barrier::enter_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->enter({by, cancel});
+    });
 }
 bool barrier::leave(lease&& inside, std::stop_token cancel) {
     return inner_->leave(std::move(inside), {std::move(cancel)});

@@ -4,6 +4,7 @@
 
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
+#include "locks/acquire.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/keep_asking.hpp"
 
@@ -105,6 +106,41 @@ bool holding::leave_to_open_transaction(std::span<const hold> all, bool is_parti
          whose + ": it is released when that ends; commit before the lease goes"}
     );
     return true;
+}
+
+// This process never counts on a longer term than the database may know: it takes over a shorter
+// term before the statement is sent, and a longer one when the statement is answered.
+bool holding::extend_term(grant& which, std::chrono::microseconds term) {
+    if (!session_->is_at_home()) return false;
+    const hold& what = which.what();
+    if (!has_term()) {
+        throw error(
+            errc::invalid_argument,
+            "'" + what.key.name() +
+                "' is held for as long as its session lives, and has no term to extend"
+        );
+    }
+    const session::implementation::under_way sending{*session_};
+    const bounds of_call = bounds_of_release(false);  // a fixed term outlives its session
+    const auto send_once = [&](int) {
+        const auto end = local_clock::now() + term - margin_of(*session_, term);
+        if (!session_->change_term(which, std::min(end, *which.term_end()))) return false;
+        const bool is_extended =
+            session_->database().use(of_call, [&](connection& on, store_set& stores) {
+                return stores.get<hold_store>().extend_term(on, what, term);
+            });
+        if (is_extended && session_->change_term(which, end)) return true;
+        if (!is_extended) {
+            lose(which, loss_reason::taken_over);
+        } else if (which.reason() == loss_reason::expired) {
+            // The term ran out here before the answer came: without a release the row would keep
+            // others out although nobody holds it.
+            session_->give_back_later(what.key, what.owner, what.kind);
+        }
+        return false;
+    };
+    if (reason() != loss_reason::none) return false;
+    return repeat(send_once, [&](const error&) { return !of_call.have_passed(); });
 }
 
 bounds holding::bounds_of_release(bool is_parting) const {

@@ -12,6 +12,7 @@
 // | would wait for a transaction of   | unknown, at once: it is sent when that has ended        |
 // | our own, open in this process     |                                                         |
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -38,7 +39,7 @@ public:
         if (!session_->is_at_home()) return loss_reason::other_process;
         return is_released_ ? loss_reason::released : loss();
     }
-    local_clock::time_point deadline() const noexcept;
+    virtual local_clock::time_point deadline() const noexcept;
     bool held_locally() const noexcept;
     bool has_term() const noexcept { return first_->term_end().has_value(); }
 
@@ -70,6 +71,9 @@ protected:
     void lose(grant& which, loss_reason why);
 
     void tell_end(const hold& what, release_outcome outcome) const;
+
+    // Begins the fixed term of one of the holds anew. False: it is lost.
+    bool extend_term(grant& which, std::chrono::microseconds term);
 
     // Requires an open connection of our engine. Throws lease_lost in a forked child.
     void require_part(connection& inside) const;

@@ -4,6 +4,8 @@
 
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
+#include "core/wait_by.hpp"
+#include "leasehold/stop.hpp"
 
 namespace leasehold {
 
@@ -26,6 +28,15 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
                                      }};
     thread_guard guard{mutex};
     wait_until(guard, changed, cancel, wake, [&] { return lost.stop_requested(); });
+}
+
+bool wait_until_requested(
+    const std::stop_token& lost, wait_deadline deadline, const std::stop_token& cancel
+) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        rest(by, cancel, lost);
+        return lost.stop_requested();
+    });
 }
 
 local_clock::time_point deadline_in(std::chrono::nanoseconds patience) {

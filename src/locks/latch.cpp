@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/counted.hpp"
 #include "locks/holder_store.hpp"
@@ -121,6 +122,14 @@ latch_tally latch::tally() {
 }
 latch_tally latch::wait_for(wait_time patience, std::stop_token cancel) {
     return inner_->wait({patience, std::move(cancel)});
+}
+latch_tally latch::wait_until(wait_deadline deadline, std::stop_token cancel) {
+    latch_tally seen;
+    wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        seen = inner_->wait({by, cancel});
+        return seen.is_open;
+    });
+    return seen;
 }
 latch_tally latch::wait(std::stop_token cancel) {
     return inner_->wait({std::move(cancel)});

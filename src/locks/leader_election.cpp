@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/utf8.hpp"
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
 #include "locks/adopt.hpp"
@@ -217,6 +218,9 @@ campaign_result leader_election::campaign(std::stop_token cancel) {
 campaign_result leader_election::campaign_for(wait_time patience, std::stop_token cancel) {
     return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
 }
+campaign_result leader_election::campaign_until(wait_deadline deadline, std::stop_token cancel) {
+    return inner_->take(inner_->office().acquire_until(deadline, std::move(cancel)));
+}
 campaign_result leader_election::adopt(const detached_lease& what) {
     return inner_->adopt(what);
 }
@@ -248,7 +252,7 @@ leader_watch::leader_watch(database db, key name, leader_watch_settings settings
     checked_polls(settings_.min_poll, settings_.max_poll);
 }
 
-bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
+bool leader_watch::wait(local_clock::time_point deadline, const std::stop_token& cancel) {
     const polling polls{settings_.min_poll, settings_.max_poll};
     constexpr std::chrono::seconds least{1};
     const bounds of_call{std::max(deadline, local_clock::now() + least), cancel, {}};
@@ -261,11 +265,15 @@ bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_
 }
 
 bool leader_watch::next(std::stop_token cancel) {
-    return next_until(local_clock::time_point::max(), cancel);
+    return wait(local_clock::time_point::max(), cancel);
 }
 
 bool leader_watch::next_for(wait_time patience, std::stop_token cancel) {
-    return next_until(deadline_in(patience), cancel);
+    return wait(deadline_in(patience), cancel);
+}
+
+bool leader_watch::next_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) { return wait(by, cancel); });
 }
 
 }  // namespace leasehold

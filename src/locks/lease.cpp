@@ -72,40 +72,9 @@ void lease::implementation::verify_in(connection& inside) {
     refuse(label(), loss_reason::taken_over);
 }
 
-// This process never counts on a longer term than the database may know: it takes over a shorter
-// term before the statement is sent, and a longer one when the statement is answered.
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
-    if (!session_->is_at_home()) return false;
-    if (first_->limited()) return extend_limit(term);
-    if (!has_term()) {
-        throw error(
-            errc::invalid_argument,
-            "'" + what().key.name() +
-                "' is held for as long as its session lives, and has no term to extend"
-        );
-    }
-    const session::implementation::under_way sending{*session_};
-    const bounds of_call = bounds_of_release(false);  // a fixed term outlives its session
-    const auto send_once = [&](int) {
-        const auto end = local_clock::now() + term - margin_of(*session_, term);
-        if (!session_->change_term(*first_, std::min(end, *first_->term_end()))) return false;
-        const bool is_extended =
-            session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<hold_store>().extend_term(on, what(), term);
-            });
-        if (is_extended && session_->change_term(*first_, end)) return true;
-        if (!is_extended) {
-            lose(*first_, loss_reason::taken_over);
-        } else if (reason() == loss_reason::expired) {
-            // The term ran out here before the answer came: without a release the row would keep
-            // others out although nobody holds it.
-            session_->give_back_later(what().key, what().owner, what().kind);
-        }
-        return false;
-    };
-    if (reason() != loss_reason::none) return false;
-    return repeat(send_once, [&](const error&) { return !of_call.have_passed(); });
+    return first_->limited() ? extend_limit(term) : extend_term(*first_, term);
 }
 
 // This process keeps the limit: it asks the database whether there is anything left to extend.
@@ -281,11 +250,6 @@ void lease::verify_in(transaction_ref tx) & {
 bool lease::extend(std::chrono::microseconds hold_at_most) & {
     const auto alive = held_;
     return alive->extend(hold_at_most);
-}
-bool lease::wait_until_lost(local_clock::time_point deadline, std::stop_token cancel) const {
-    const auto alive = held_;
-    rest(deadline, std::move(cancel), alive->lost());
-    return alive->lost().stop_requested();
 }
 release_outcome lease::release() {
     const auto alive = held_;

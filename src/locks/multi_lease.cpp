@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
+#include "locks/acquire.hpp"
 #include "locks/heard_of.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/multi_lock_store.hpp"
@@ -51,6 +52,19 @@ bool multi_lease::implementation::verify() {
     return held_locally();
 }
 
+bool multi_lease::implementation::extend(std::chrono::microseconds term) {
+    require_valid_term(term, "the term");
+    return std::ranges::all_of(grants_, [&](const auto& each) { return extend_term(*each, term); });
+}
+
+// An extension that got no answer leaves the terms of the keys with different ends.
+local_clock::time_point multi_lease::implementation::deadline() const noexcept {
+    auto earliest = holding::deadline();
+    if (!session_->is_at_home() || !has_term()) return earliest;
+    for (const auto& each : grants_) earliest = std::min(earliest, *each->term_end());
+    return earliest;
+}
+
 void multi_lease::implementation::verify_in(connection& inside) {
     require_part(inside);
     if (reason() != loss_reason::none) refuse(label_of(keys_), reason());
@@ -79,9 +93,13 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
         const bool may_be_there =
             each->lose(loss_reason::released) || each->reason() == loss_reason::taken_over;
         if (may_be_there) held.push_back(each->what());
+        // The database may know of a later end than this process: of an extension that got no
+        // answer.
+        const bool has_expired = has_term() && each->reason() == loss_reason::expired;
+        if (has_expired) session_->give_back_later(each->what().key, owner(), lock_kind::mutex);
     }
     if (held.empty() || !may_ask(is_parting)) {
-        for (const hold& each : held.empty() && has_term() ? holds() : held) {
+        for (const hold& each : held) {
             session_->give_back_later(each.key, owner(), lock_kind::mutex);
         }
         return held.empty() ? release_outcome::not_held : release_outcome::unknown;
@@ -91,7 +109,8 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     return release_all(of_call, held, [&] {
         return session_->database().use(of_call, [&](connection& on, store_set& stores) {
             const bool were_ours = release_holds(session_->database(), on, stores, held);
-            return were_ours ? release_outcome::released : release_outcome::not_held;
+            const bool are_all = held.size() == grants_.size();
+            return were_ours && are_all ? release_outcome::released : release_outcome::not_held;
         });
     });
 }
@@ -160,6 +179,10 @@ local_clock::time_point multi_lease::deadline() const& noexcept {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
+bool multi_lease::extend(std::chrono::microseconds hold_at_most) & {
+    const auto alive = held_;
+    return alive->extend(hold_at_most);
+}
 bool multi_lease::verify() & {
     const auto alive = held_;
     return alive->verify();

@@ -2,6 +2,7 @@
 // The implementation of a leasehold::multi_lease: a grant for each key, all of one owner, and how
 // they are given back together.
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -31,8 +32,10 @@ public:
     std::stop_token revoke_requested() const noexcept { return revoke_.get_token(); }
 
     bool verify();
+    bool extend(std::chrono::microseconds term);
     void verify_in(connection& inside);
     release_outcome give_back(bool is_parting) override;
+    local_clock::time_point deadline() const noexcept override;
 
 private:
     // The loss of the first key is the loss of the whole lease.

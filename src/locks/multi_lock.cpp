@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/attempt.hpp"
@@ -172,10 +173,10 @@ multi_acquisition multi_lock::acquire(std::stop_token cancel) {
 multi_acquisition multi_lock::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire({patience, std::move(cancel)});
 }
-multi_acquisition multi_lock::acquire_until(
-    local_clock::time_point deadline, std::stop_token cancel
-) {
-    return inner_->acquire({deadline, std::move(cancel)});
+multi_acquisition multi_lock::acquire_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire({by, cancel});
+    });
 }
 const std::vector<key>& multi_lock::keys() const noexcept {
     return inner_->keys();

@@ -1,6 +1,7 @@
 #include "locks/mutex.hpp"
 
 #include "core/utf8.hpp"
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/lease.hpp"
@@ -159,8 +160,10 @@ acquisition mutex::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire({patience, std::move(cancel)});
 }
 
-acquisition mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
-    return inner_->acquire({deadline, std::move(cancel)});
+acquisition mutex::acquire_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire({by, cancel});
+    });
 }
 
 void mutex::start_acquire(async_wait how, acquire_completion done) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/process.hpp"
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/keep_asking.hpp"
@@ -86,7 +87,8 @@ public:
             if (each) ++live_;
         }
         for (const auto& each : held_) {
-            if (each) chains_.push_back(std::make_unique<chain>(each->lost(), count_loss{this}));
+            if (!each) continue;
+            chains_.push_back(std::make_unique<chain>(each->lost(), count_loss{this, each.get()}));
         }
     }
     implementation(const implementation&) = delete;
@@ -96,6 +98,10 @@ public:
     const std::vector<std::optional<fencing_token>>& tokens() const noexcept { return tokens_; }
     std::stop_token lost() const noexcept {
         return servers_->is_at_home() ? lost_.get_token() : stopped_token();
+    }
+    loss_reason reason() const noexcept {
+        if (!servers_->is_at_home()) return loss_reason::other_process;
+        return is_released_ ? loss_reason::released : reason_.load();
     }
 
     std::size_t held_count() const noexcept {
@@ -146,7 +152,7 @@ public:
     release_outcome release() {
         if (!servers_->is_at_home()) return release_outcome::not_held;
         if (is_released_.exchange(true)) return release_outcome::not_held;
-        lost_.request_stop();  // before anybody else can be granted the key
+        lose(loss_reason::released);  // before anybody else can be granted the key
         bool is_unknown = false, was_lost = false;
         const auto answers = release_all(*servers_, held_);
         for (std::size_t at = 0; at < held_.size(); ++at) {
@@ -162,18 +168,26 @@ public:
 private:
     struct count_loss {
         implementation* of;
+        const lease* which;
         void operator()() const {
-            std::stop_source lost = of->lost_;  // a callback may destroy the lease
-            if (--of->live_ < of->servers_->needed()) lost.request_stop();
+            if (--of->live_ < of->servers_->needed()) of->lose(which->why_lost());
         }
     };
     using chain = std::stop_callback<count_loss>;
+
+    void lose(loss_reason why) {
+        auto before = loss_reason::none;
+        reason_.compare_exchange_strong(before, why);
+        std::stop_source lost = lost_;  // a callback may destroy the lease
+        lost.request_stop();
+    }
 
     const std::shared_ptr<quorum::implementation> servers_;
     const std::vector<std::shared_ptr<lease>> held_;  // by server; null if it did not grant
     std::vector<std::optional<fencing_token>> tokens_;
     std::atomic<std::size_t> live_ = 0;
     std::atomic<bool> is_released_ = false;
+    std::atomic<loss_reason> reason_ = loss_reason::none;
     std::stop_source lost_;
     std::vector<std::unique_ptr<chain>> chains_;  // last: they use the fields above
 };
@@ -200,6 +214,9 @@ std::size_t quorum_lease::held_count() const noexcept {
 }
 std::stop_token quorum_lease::lost() const& noexcept {
     return held_->lost();
+}
+loss_reason quorum_lease::why_lost() const noexcept {
+    return held_->reason();
 }
 bool quorum_lease::held_locally() const& noexcept {
     return held_->held_locally();
@@ -296,6 +313,11 @@ quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
 
 quorum_acquisition quorum_lock::acquire_for(wait_time patience, std::stop_token cancel) {
     return keep_trying(*this, servers_->settings(), {patience, std::move(cancel)});
+}
+quorum_acquisition quorum_lock::acquire_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return keep_trying(*this, servers_->settings(), {by, cancel});
+    });
 }
 
 }  // namespace leasehold

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/counted.hpp"
@@ -209,9 +210,11 @@ acquisition semaphore::acquire_for(
     return inner_->acquire(wanted, {patience, std::move(cancel)});
 }
 acquisition semaphore::acquire_until(
-    local_clock::time_point deadline, std::int64_t wanted, std::stop_token cancel
+    wait_deadline deadline, std::int64_t wanted, std::stop_token cancel
 ) {
-    return inner_->acquire(wanted, {deadline, std::move(cancel)});
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire(wanted, {by, cancel});
+    });
 }
 
 void semaphore::shrink_to(lease& held, std::int64_t permits) {

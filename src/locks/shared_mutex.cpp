@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/counted.hpp"
 #include "locks/holder_store.hpp"
@@ -135,8 +136,10 @@ acquisition shared_mutex::acquire(std::stop_token cancel) {
 acquisition shared_mutex::acquire_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire(hold_mode::exclusive, {patience, std::move(cancel)});
 }
-acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::exclusive, {deadline, std::move(cancel)});
+acquisition shared_mutex::acquire_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire(hold_mode::exclusive, {by, cancel});
+    });
 }
 
 acquisition shared_mutex::try_acquire_shared() {
@@ -148,10 +151,10 @@ acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
 acquisition shared_mutex::acquire_shared_for(wait_time patience, std::stop_token cancel) {
     return inner_->acquire(hold_mode::shared, {patience, std::move(cancel)});
 }
-acquisition shared_mutex::acquire_shared_until(
-    local_clock::time_point deadline, std::stop_token cancel
-) {
-    return inner_->acquire(hold_mode::shared, {deadline, std::move(cancel)});
+acquisition shared_mutex::acquire_shared_until(wait_deadline deadline, std::stop_token cancel) {
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire(hold_mode::shared, {by, cancel});
+    });
 }
 
 acquisition shared_mutex::try_acquire_upgradeable() {
@@ -164,9 +167,11 @@ acquisition shared_mutex::acquire_upgradeable_for(wait_time patience, std::stop_
     return inner_->acquire(hold_mode::upgradeable, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_upgradeable_until(
-    local_clock::time_point deadline, std::stop_token cancel
+    wait_deadline deadline, std::stop_token cancel
 ) {
-    return inner_->acquire(hold_mode::upgradeable, {deadline, std::move(cancel)});
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->acquire(hold_mode::upgradeable, {by, cancel});
+    });
 }
 
 acquisition shared_mutex::try_upgrade(lease& from) {
@@ -176,9 +181,11 @@ acquisition shared_mutex::upgrade(lease& from, std::stop_token cancel) {
     return inner_->upgrade(from, {std::move(cancel)});
 }
 acquisition shared_mutex::upgrade_until(
-    lease& from, local_clock::time_point deadline, std::stop_token cancel
+    lease& from, wait_deadline deadline, std::stop_token cancel
 ) {
-    return inner_->upgrade(from, {deadline, std::move(cancel)});
+    return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+        return inner_->upgrade(from, {by, cancel});
+    });
 }
 acquisition shared_mutex::upgrade_for(lease& from, wait_time patience, std::stop_token cancel) {
     return inner_->upgrade(from, {patience, std::move(cancel)});

@@ -144,6 +144,7 @@ session::implementation::detached session::implementation::detach() {
         database().tell(loss_of(*each, loss_reason::session_ended));
     }
     over_.request_stop();
+    lost_.request_stop();
     stop_heartbeat(parting().deadline);
     if (is_over) watch_thread_.request_stop();
     return made;

@@ -301,8 +301,8 @@ bool session::implementation::release_all(
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
         if (database().open_transactions().has({what.owner, false})) {
-            // The key is free when that transaction has ended, because the row of this session has
-            // expired.
+            // The key is free when that transaction has ended and the row of this session has
+            // expired: at once, or with its ttl if the transaction locks that row as well.
             all_free = false;
             continue;
         }
@@ -342,7 +342,10 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
 // already, a moment to connect: after one question without an answer no further one is sent.
 void session::implementation::end() noexcept {
     if (!is_at_home()) return;
-    if (end_before_begin()) return;
+    if (end_before_begin()) {
+        lost_.request_stop();
+        return;
+    }
     std::vector<lost_grant> held;
     bool was_live = false;
     bool may_remove = false;
@@ -369,6 +372,7 @@ void session::implementation::end() noexcept {
     // after the deadline.
     tell(held, !was_live, why);
     over_.request_stop();
+    lost_.request_stop();
     const auto began = local_clock::now();
     const auto until = parting().deadline;
     const bool has_answered = stop_heartbeat(until);
@@ -392,7 +396,7 @@ void session::implementation::end() noexcept {
             {event_kind::release_failed,
              "",
              0,
-             "the database did not answer in time: what this session still holds ends with its ttl"}
+             "the session could not be ended in time: what it still holds ends with its ttl"}
         );
     }
     if (is_over) stop_and_join(watch_thread_);
@@ -414,18 +418,13 @@ session::session(std::shared_ptr<implementation> adopted) noexcept : inner_(std:
 session::session(session&&) noexcept = default;
 session& session::operator=(session&& other) noexcept {
     if (this != &other) {
-        if (inner_) {
-            inner_->end();
-            inner_->see_off_calls();
-        }
+        end();
         inner_ = std::move(other.inner_);
     }
     return *this;
 }
 session::~session() {
-    if (!inner_) return;
-    inner_->end();
-    inner_->see_off_calls();
+    end();
 }
 void session::end() noexcept {
     const auto alive = inner_;  // a callback may destroy the session

@@ -80,7 +80,8 @@ public:
     std::stop_token lost() const noexcept {
         return is_at_home() ? lost_.get_token() : stopped_token();
     }
-    // Stops when the session is lost and when its owner ends it: a waiter asks again, and is told.
+    // Fires with lost(), but runs no callback of a user, which may block: a waiter asks again, and
+    // is told.
     std::stop_token over() const noexcept {
         return is_at_home() ? over_.get_token() : stopped_token();
     }

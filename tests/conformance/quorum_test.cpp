@@ -82,8 +82,11 @@ TEST_F(quorum_suite, all_servers_grant_and_all_are_released) {
     auto refused = quorum_lock{there, name_}.try_acquire();
     EXPECT_FALSE(refused);
     EXPECT_EQ(refused.servers().busy, 3U);
+    const auto past = std::chrono::system_clock::now() - 1h;
+    EXPECT_FALSE(is_granted(quorum_lock{there, name_}.acquire_until(past)));
     EXPECT_EQ(held->release(), release_outcome::released);
     EXPECT_TRUE(held->lost().stop_requested());
+    EXPECT_EQ(held->why_lost(), loss_reason::released);
     EXPECT_EQ(held->release(), release_outcome::not_held);
     for (const server& each : servers_) EXPECT_FALSE(is_held(each, name_));
     auto next = quorum_lock{there, name_}.try_acquire();
@@ -104,6 +107,7 @@ TEST_F(quorum_suite, where_all_are_needed_one_that_is_busy_or_down_is_too_many) 
         EXPECT_TRUE(force_release(plain(servers_[1]), name_));
         EXPECT_FALSE(held->verify());
         EXPECT_TRUE(held->lost().stop_requested()) << "two of three are not enough";
+        EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
         EXPECT_FALSE(held->held_locally());
     }
     session other{plain(servers_[2]), calm("other")};
@@ -207,6 +211,7 @@ TEST_F(quorum_suite, the_lease_is_lost_with_its_majority_and_not_before) {
     EXPECT_TRUE(force_release(plain(servers_[1]), name_));
     EXPECT_FALSE(held->verify());
     EXPECT_TRUE(held->lost().stop_requested());
+    EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
     EXPECT_FALSE(held->held_locally());
     EXPECT_EQ(held->release(), release_outcome::not_held);
     EXPECT_FALSE(is_held(servers_[2], name_));

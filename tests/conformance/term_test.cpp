@@ -1,6 +1,8 @@
 // Fixed terms: they outlive their session, nothing but their holder renews them, and what the
 // holder believes is never longer than what the database knows.
 #include "conformance/suite.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/stop.hpp"
 #include "support/granted.hpp"
 
 namespace leasehold::testing {
@@ -128,14 +130,32 @@ TEST_F(term_suite, whoever_only_holds_waits_until_it_is_lost) {
     const key name = fresh("k");
     auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
     ASSERT_TRUE(held);
-    EXPECT_FALSE(held->wait_until_lost(local_clock::now() + 1ms));
-    EXPECT_FALSE(held->wait_until_lost(std::chrono::system_clock::now() - 1h));
+    EXPECT_FALSE(wait_until_lost(*held, local_clock::now() + 1ms));
+    EXPECT_FALSE(wait_until_lost(*held, std::chrono::system_clock::now() - 1h));
     std::stop_source enough;
     enough.request_stop();
-    EXPECT_FALSE(held->wait_until_lost(local_clock::time_point::max(), enough.get_token()));
+    EXPECT_FALSE(wait_until_lost(*held, local_clock::time_point::max(), enough.get_token()));
     static_cast<void>(held->extend(1ms));  // it may be over before the answer comes
-    EXPECT_TRUE(held->wait_until_lost(std::chrono::steady_clock::now() + 1min));
+    EXPECT_TRUE(wait_until_lost(*held, std::chrono::steady_clock::now() + 1min));
     EXPECT_EQ(held->why_lost(), loss_reason::expired);
+}
+
+TEST_F(term_suite, the_term_of_several_keys_begins_anew) {
+    session one{first_, calm("one")};
+    multi_lock both{one, {key{fresh("a")}, key{fresh("b")}}, {.hold_at_most = 1min}};
+    auto held = both.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(held->extend(1h));
+    EXPECT_GT(held->deadline(), local_clock::now() + 30min);
+    for (const key& each : held->keys()) {
+        EXPECT_GT(describe(second_, each)->remaining, 30min) << each.name();
+    }
+    ASSERT_TRUE(force_release(second_, held->keys().back()));
+    EXPECT_FALSE(held->extend(1h));
+    EXPECT_TRUE(wait_until_lost(*held, local_clock::now()));
+    EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
+    auto alive = multi_lock{one, {key{fresh("a")}, key{fresh("b")}}}.try_acquire();
+    EXPECT_EQ(thrown_by([&] { (void)alive->extend(1h); }).value().code(), errc::invalid_argument);
 }
 
 }  // namespace

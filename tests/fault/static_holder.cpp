@@ -1,7 +1,8 @@
 // Everything at namespace scope, for fork_test.cpp; a program, and a library for unloader.cpp:
 //
 //   static_holder URL PREFIX KEY   takes KEY, and by other kinds of lock KEY/shared, KEY/permits,
-//                                  KEY/both, KEY/leader, KEY/latch, KEY/pending and KEY/quorum;
+//                                  KEY/both, KEY/leader, KEY/latch, KEY/pending, KEY/quorum and,
+//                                  by lockables, KEY/locked and KEY/locked shared;
 //                                  runs the task KEY/task, works on the queue KEY, and watches
 //                                  KEY/leader. Says "held" after the next heartbeat, and then
 //                                  obeys: "return", "exit", "exit elsewhere" (than in the main
@@ -41,6 +42,9 @@ std::unique_ptr<leasehold::quorum> servers;
 std::optional<leasehold::quorum_lease> most;
 std::unique_ptr<leasehold::job_queue> jobs;
 std::unique_ptr<leasehold::fence_guard> guard;
+std::unique_ptr<leasehold::lockable_mutex> locked;
+std::unique_ptr<leasehold::lockable_shared_mutex> locked_shared;
+std::unique_ptr<leasehold::stop_when> enough;
 
 // A program's own thread ends with it, in the process that has it.
 struct crew {
@@ -86,6 +90,11 @@ void take_all(const std::string& key) {
     jobs = std::make_unique<job_queue>(*db, key + "/jobs");
     guard = std::make_unique<fence_guard>(*db);
     static_cast<void>(guard->highest(key));
+    locked = std::make_unique<lockable_mutex>(*holder, key + "/locked");
+    locked->lock();
+    locked_shared = std::make_unique<lockable_shared_mutex>(*holder, key + "/locked shared");
+    locked_shared->lock_shared();
+    enough = std::make_unique<stop_when>(*held);
     // It is told by a thread of the library, as the session goes.
     gate->acquire_async({}, [](std::exception_ptr, acquisition) {});
     worker on_queue{*db, {.queues = {key}}, {.name = "static worker"}};

@@ -1,8 +1,13 @@
 // Deadlines of any clock: the length of the wait, also when the clock is set back.
 #include <vector>
 
+#include "core/wait_by.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/leader_election.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
+#include "leasehold/shared_lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "support/granted.hpp"
 #include "unit/model_fixture.hpp"
@@ -53,6 +58,27 @@ TEST_F(any_clock_test, a_free_key_is_had_and_a_held_one_refused_by_each_clock) {
     EXPECT_FALSE(is_granted(prices.acquire_until(past)));
     EXPECT_FALSE(is_granted(prices.acquire_shared_until(past)));
     EXPECT_FALSE(is_granted(prices.acquire_upgradeable_until(past)));
+    lockable_shared_mutex guarded{two_, "prices"};
+    EXPECT_FALSE(guarded.try_lock_until(past));
+    EXPECT_FALSE(guarded.try_lock_shared_until(past));
+}
+
+TEST_F(any_clock_test, what_others_do_is_waited_for_by_each_clock) {
+    const auto past = std::chrono::system_clock::now() - 1h;
+    const auto soon = std::chrono::steady_clock::now() + 1h;
+    EXPECT_FALSE(barrier(one_, "step", 2).arrive_and_wait_until(past));
+    EXPECT_FALSE(is_granted(barrier(one_, "step", 2).enter_until(past)));
+    EXPECT_FALSE(latch(one_, "loaded", 1).wait_until(past).is_open);
+    auto place = latch(one_, "loaded", 1).try_join();
+    ASSERT_TRUE(place);
+    latch(one_, "loaded", 1).arrive(*std::move(place));
+    EXPECT_TRUE(latch(two_, "loaded", 1).wait_until(soon).is_open);
+    const auto leading = leader_election(one_, name_).campaign_until(soon);
+    ASSERT_TRUE(leading);
+    EXPECT_FALSE(is_granted(leader_election(two_, name_).campaign_until(past)));
+    leader_watch watch{sound(), name_};
+    EXPECT_TRUE(watch.next_until(soon)) << "the first answer is news";
+    EXPECT_FALSE(watch.next_until(past));
 }
 
 TEST_F(any_clock_test, a_clock_that_was_set_back_is_waited_for_again) {

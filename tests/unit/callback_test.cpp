@@ -1,12 +1,18 @@
 // A callback that is told of a loss may release, destroy, end, and try again.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
+#include "leasehold/leader_election.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/semaphore.hpp"
 #include "leasehold/shared_lockable.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
@@ -87,6 +93,39 @@ TEST_P(last_reference, may_be_given_up_by_a_callback) {
     EXPECT_TRUE(eventually([&] { return told.load(); }));
 }
 INSTANTIATE_TEST_SUITE_P(callback_test, last_reference, ::testing::Bool());
+
+TEST_F(callback_test, a_callback_may_destroy_the_session_that_its_owner_ends) {
+    auto mine = std::make_unique<session>(faulty(), calm());
+    const auto held = mutex{*mine, name_}.try_acquire();
+    std::vector<bool> told;
+    const std::stop_callback on_end{mine->lost(), [&] {
+                                        told.push_back(held->lost().stop_requested());
+                                        mine.reset();
+                                    }};
+    mine->end();
+    EXPECT_EQ(told, std::vector{true}) << "the lease is told first";
+}
+
+// lost() means the same for each kind: what it was asked of protects nothing any more.
+TEST_F(callback_test, lost_fires_for_each_kind_that_its_owner_gives_back) {
+    session mine{faulty(), calm()};
+    auto one = mutex{mine, "one"}.try_acquire();
+    auto permit = semaphore{mine, "permit", 2}.try_acquire();
+    auto both = multi_lock{mine, {key{"a"}, key{"b"}}}.try_acquire();
+    auto leading = leader_election{mine, "office"}.try_campaign();
+    auto run = once{mine, "nightly", schedule::every(300h)}.try_start();
+    ASSERT_TRUE(one && permit && both && leading && run);
+    const std::array told{
+        one->lost(), permit->lost(), both->lost(), leading->lost(), run->lost(), mine.lost()};
+    EXPECT_TRUE(std::ranges::none_of(told, &std::stop_token::stop_requested));
+    one->release();
+    permit->release();
+    both->release();
+    leading->resign();
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
+    mine.end();
+    EXPECT_TRUE(std::ranges::all_of(told, &std::stop_token::stop_requested));
+}
 
 // A level found lost by one call is told to all, who may release theirs while that call goes on.
 TEST_F(callback_test, a_callback_may_release_other_levels_of_a_recursive_hold) {

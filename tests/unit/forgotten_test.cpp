@@ -1,6 +1,7 @@
 // A database that forgets: answered writes are not in the data it goes on with. On the model,
 // whose data can be put back to a copy in an instant.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -126,6 +127,26 @@ TEST_F(forgotten_test, a_release_that_fails_again_and_again_is_repeated_and_told
     EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0; })) << rows_of(mine);
     EXPECT_EQ(events_->count(event_kind::warning), keys);
     EXPECT_TRUE(mine.is_live());
+}
+
+// The database gave the second key another hour, and its answer never came.
+TEST_F(forgotten_test, a_key_whose_extension_got_no_answer_is_given_back_with_the_others) {
+    session mine{faulty(), eager()};
+    auto held = multi_lock{mine, {key{"a"}, key{"b"}}, {.hold_at_most = 2s}}.try_acquire();
+    ASSERT_TRUE(held);
+    const auto extensions = std::make_shared<std::atomic<int>>(0);
+    plan_->fail_when([extensions](std::string_view statement, int) -> std::optional<fault> {
+        if (statement != "extend_term" || ++*extensions == 1) return std::nullopt;
+        return fault::lost_after_it;
+    });
+    thrown_by([&] { EXPECT_FALSE(held->extend(1h)); });
+    EXPECT_GT(*extensions, 1);
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_EQ(held->why_lost(), loss_reason::expired);
+    plan_->heal();
+    EXPECT_EQ(held->release(), release_outcome::not_held) << "one was lost before";
+    EXPECT_TRUE(model_.wait_until_free(key{"a"}, 20s));
+    EXPECT_TRUE(model_.wait_until_free(key{"b"}, 20s));
 }
 
 TEST_F(forgotten_test, ending_removes_no_row_that_something_refers_to) {

@@ -20,30 +20,34 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
+nanoseconds in_nanoseconds(wait_time length) {
+    return length;
+}
+
 TEST(keep_asking_test, is_rounded_up_and_never_negative) {
-    EXPECT_EQ(patience_of(3ms), nanoseconds{3'000'000});
-    EXPECT_EQ(patience_of(std::chrono::duration<double>{0.25}), nanoseconds{250'000'000});
-    EXPECT_EQ(patience_of(std::chrono::duration<std::int64_t, std::pico>{1}), nanoseconds{1});
-    EXPECT_EQ(patience_of(0s), nanoseconds{0});
-    EXPECT_EQ(patience_of(-5s), nanoseconds{0});
-    EXPECT_EQ(patience_of(std::chrono::hours::min()), nanoseconds{0});
+    EXPECT_EQ(in_nanoseconds(3ms), nanoseconds{3'000'000});
+    EXPECT_EQ(in_nanoseconds(std::chrono::duration<double>{0.25}), nanoseconds{250'000'000});
+    EXPECT_EQ(in_nanoseconds(std::chrono::duration<std::int64_t, std::pico>{1}), nanoseconds{1});
+    EXPECT_EQ(in_nanoseconds(0s), nanoseconds{0});
+    EXPECT_EQ(in_nanoseconds(-5s), nanoseconds{0});
+    EXPECT_EQ(in_nanoseconds(std::chrono::hours::min()), nanoseconds{0});
 }
 
 TEST(keep_asking_test, ends_where_nanoseconds_do) {
-    EXPECT_EQ(patience_of(nanoseconds::max()), nanoseconds::max());
-    EXPECT_EQ(patience_of(std::chrono::milliseconds::max()), nanoseconds::max());
-    EXPECT_EQ(patience_of(std::chrono::hours::max()), nanoseconds::max());
-    EXPECT_EQ(patience_of(std::chrono::duration<double>{1e30}), nanoseconds::max());
+    EXPECT_EQ(in_nanoseconds(nanoseconds::max()), nanoseconds::max());
+    EXPECT_EQ(in_nanoseconds(std::chrono::milliseconds::max()), nanoseconds::max());
+    EXPECT_EQ(in_nanoseconds(std::chrono::hours::max()), nanoseconds::max());
+    EXPECT_EQ(in_nanoseconds(std::chrono::duration<double>{1e30}), nanoseconds::max());
 }
 
 TEST(keep_asking_test, until_a_time_of_any_clock) {
-    EXPECT_EQ(patience_until(local_clock::time_point::min()), nanoseconds{0});
-    EXPECT_EQ(patience_until(std::chrono::steady_clock::now() - 1h), nanoseconds{0});
-    const auto left = patience_until(std::chrono::system_clock::now() + 1h);
+    EXPECT_EQ(wait_deadline{local_clock::time_point::min()}.left(), nanoseconds{0});
+    EXPECT_EQ(wait_deadline{std::chrono::steady_clock::now() - 1h}.left(), nanoseconds{0});
+    const auto left = wait_deadline{std::chrono::system_clock::now() + 1h}.left();
     EXPECT_GT(left, nanoseconds{30min});
     EXPECT_LE(left, nanoseconds{90min});
     using far = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
-    EXPECT_EQ(patience_until(far::max()), nanoseconds::max());
+    EXPECT_EQ(wait_deadline{far::max()}.left(), nanoseconds::max());
 }
 
 // -------------------------------------------------------------------------------- asking again

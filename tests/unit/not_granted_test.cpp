@@ -24,7 +24,7 @@ protected:
             const auto failure = thrown_by(take);
             ASSERT_TRUE(failure);
             EXPECT_EQ(failure->code(), errc::busy);
-            EXPECT_EQ(failure->condition(), std::errc::device_or_resource_busy);
+            EXPECT_EQ(make_error_code(failure->code()), std::errc::device_or_resource_busy);
             EXPECT_FALSE(failure->is_transient());
             for (const std::string& each : words) {
                 EXPECT_NE(std::string{failure->what()}.find(each), std::string::npos)

@@ -355,7 +355,7 @@ TEST_F(session_test, ending_releases_everything_and_removes_the_row) {
         EXPECT_EQ(held[at]->why_lost(), loss_reason::session_ended);
         EXPECT_EQ(held[at]->release(), release_outcome::not_held);
     }
-    EXPECT_FALSE(mine.lost().stop_requested()) << "ended by its owner is not lost";
+    EXPECT_TRUE(mine.lost().stop_requested());
     EXPECT_EQ(mine.why_lost(), loss_reason::session_ended);
     mine.end();  // again, without effect
 }

@@ -90,14 +90,15 @@ TEST_F(stop_when_test, whatever_can_be_lost_will_do) {
     EXPECT_EQ(of_term.why(), stop_cause::lost);
 }
 
-TEST_F(stop_when_test, a_session_fires_when_it_is_lost_and_not_when_it_is_ended) {
+TEST_F(stop_when_test, a_session_fires_when_it_is_lost_and_when_it_is_ended) {
     session lost{sound(), eager("lost")}, ended{sound(), eager("ended")};
     const stop_when one{lost}, other{ended};
     model_.server().with_tables([&](memory_tables& tables) { tables.sessions.erase(lost.id()); });
     EXPECT_TRUE(stopped(one.token(), 20s));
     EXPECT_EQ(one.why(), stop_cause::lost);
     ended.end();
-    EXPECT_FALSE(other.token().stop_requested());
+    EXPECT_TRUE(other.token().stop_requested());
+    EXPECT_EQ(ended.why_lost(), loss_reason::session_ended);
 }
 
 TEST_F(stop_when_test, who_is_told_may_destroy_it) {

@@ -238,6 +238,9 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
         } catch (const failure& not_run) {
             leave_to_others(*in, mine, not_run.what());
             if (in->stop_when_idle) in->trouble.end_with(not_run.status());
+        } catch (const error& failed) {
+            tell_failure(in->commands, mine, failed.what());
+            throw;
         } catch (const std::system_error& poor) {
             leave_to_others(*in, mine, poor.what());
         } catch (const std::exception& failed) {
