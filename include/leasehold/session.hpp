@@ -50,6 +50,7 @@
 // Threads: safe, all of it. Two background threads: one sends heartbeats (and cleans up after the
 // dead), the other only watches the deadline, so that a hanging database cannot delay the alarm.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -142,5 +143,31 @@ public:
 private:
     std::shared_ptr<implementation> inner_;
 };
+
+// A lost session stays lost, and so do the locks that were made in it. This call opens a session
+// for `body`, and another one if the first was lost, for as long as `body` is to run. Make the
+// locks in `body`, and return from it, or throw, when lost() fires.
+//
+//   leasehold::run_in_session(db, {.name = "billing-7"}, [&](leasehold::session& mine) {
+//       leasehold::mutex closing{mine, "invoices/closing"};
+//       while (!quit.stop_requested()) close_next(closing);
+//   }, quit);
+//
+// | the session …            | `body` …                 | this call                           |
+// |--------------------------|--------------------------|-------------------------------------|
+// | cannot be opened         | was not called           | opens it again if the error is      |
+// |                          |                          | transient, and else throws it       |
+// | was lost                 | returns, or throws error | calls it again in a new session     |
+// | lives, or `body` ends it | returns                  | returns                             |
+// | lives, or `body` ends it | throws                   | throws the same                     |
+//
+// When `stop` is requested it opens no session any more, and returns. Between two sessions it
+// waits for 50 ms to 2 s.
+LEASEHOLD_EXPORT void run_in_session(
+    const database& db,
+    const session_settings& settings,
+    const std::function<void(session&)>& body,
+    const std::stop_token& stop = {}
+);
 
 }  // namespace leasehold

@@ -1,12 +1,14 @@
 #include "session/session.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/jitter.hpp"
 #include "core/program_name.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/stop.hpp"
 #include "session/release.hpp"
 #include "session/session_store.hpp"
 
@@ -459,6 +461,31 @@ const session_settings& session::settings() const noexcept {
 }
 const database& session::database() const noexcept {
     return inner_->handle();
+}
+
+void run_in_session(
+    const database& db,
+    const session_settings& settings,
+    const std::function<void(session&)>& body,
+    const std::stop_token& stop
+) {
+    for (int failures = 1; !stop.stop_requested(); ++failures) {
+        std::optional<session> mine;
+        const auto is_lost = [&] {
+            return !mine->is_live() && mine->why_lost() != loss_reason::session_ended;
+        };
+        try {
+            mine.emplace(db, settings);
+            failures = 1;
+            body(*mine);
+            if (!is_lost()) return;
+        } catch (const error& failure) {
+            if (mine ? !is_lost() : !failure.is_transient()) throw;
+        }
+        mine.reset();
+        const auto pause = backed_off(failures, milliseconds{50}, std::chrono::seconds{2});
+        wait_until_requested(stop, local_clock::now() + pause);
+    }
 }
 
 }  // namespace leasehold
