@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "leasehold/migrate.hpp"
 #include "leasehold/open.hpp"
@@ -30,7 +31,8 @@ cluster::cluster()
     std::istringstream all{required("LEASEHOLD_TEST_CLUSTER_URLS")};
     for (std::string each; all >> each;) urls_.push_back(each);
     if (urls_.size() < 2) throw std::runtime_error("a cluster has two nodes or more");
-    despite_silence([&] { migrate(open_all()); });
+    bool was_cut_off = false;
+    despite_silence([&] { migrate(open_all(), {.resume = std::exchange(was_cut_off, true)}); });
 }
 
 cluster::~cluster() {
