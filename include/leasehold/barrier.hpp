@@ -92,6 +92,9 @@ public:
     // all the same. invalid_argument for a lease that is not one of this barrier in this session.
     [[nodiscard]] bool leave(lease&& inside, std::stop_token cancel = {});
     [[nodiscard]] bool leave_for(lease&& inside, wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] bool leave_until(
+        lease&& inside, wait_deadline deadline, std::stop_token cancel = {}
+    );
 
     std::int64_t participants() const noexcept;
     const leasehold::key& key() const noexcept;

@@ -160,9 +160,9 @@ private:
 
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
 // Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
-// Valid while that object is; one that was made from a `transaction` knows when that has ended, and
-// calls that take it throw wrong_transaction. If the transaction goes to another thread, make it
-// anew there.
+// Valid while that object is. A reference to a `transaction` knows when the transaction has ended;
+// calls that take the reference throw wrong_transaction then. If the transaction goes to another
+// thread, make the reference anew there.
 class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}

@@ -112,7 +112,7 @@ public:
     // Fires when less than a majority is left, or it was released.
     std::stop_token lost() const& noexcept;
     std::stop_token lost() const&& = delete;
-    // That of the lease whose loss left less than a majority.
+    // Tells why the lease was lost that broke the majority.
     loss_reason why_lost() const noexcept;
     bool held_locally() const& noexcept;
     bool held_locally() const&& = delete;

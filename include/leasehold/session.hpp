@@ -122,8 +122,8 @@ public:
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;
-    // Fires once, when the session is lost or its owner ends it. The reason: why_lost(). The
-    // holders of its leases are told first. lease::lost() says what a callback may do.
+    // Fires once, when the session is lost or its owner ends it. The reason: why_lost(). lost() of
+    // its leases fires first. lease::lost() says what a callback may do.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // The moment until which the session counts as live if no further heartbeat succeeds.

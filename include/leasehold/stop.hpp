@@ -107,8 +107,8 @@ private:
     std::optional<std::stop_callback<passing_on>> revoked_;
 };
 
-// Waits until `lost` is requested, which makes it true, until that time, or until `cancel` is
-// requested.
+// Waits until `lost` is requested, until that time, or until `cancel` is requested. Returns true if
+// `lost` was requested.
 LEASEHOLD_EXPORT bool wait_until_requested(
     const std::stop_token& lost, wait_deadline deadline, const std::stop_token& cancel = {}
 );

@@ -155,7 +155,8 @@ private:
 
 using job_handler = std::function<void(job&)>;
 
-// `{"mail", "sms"}`, or a vector. Of `{{"mail", "sms"}}` a vector would make one name.
+// Takes names in braces, `{"mail", "sms"}`, or a vector of them. A plain vector would read
+// `{{"mail", "sms"}}` as one name between two pointers.
 struct queue_names : std::vector<std::string> {
     queue_names() = default;
     queue_names(std::vector<std::string> names) : vector(std::move(names)) {}

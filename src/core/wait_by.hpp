@@ -12,8 +12,8 @@ template <class Wait>
 auto wait_by(const wait_deadline& deadline, const std::stop_token& cancel, Wait&& wait) {
     using local = local_clock::time_point;
     for (;;) {
+        const auto left = deadline.left();  // first, so that the end of the local clock stays that
         const auto now = local_clock::now();
-        const auto left = deadline.left();
         auto got = wait(left < local::max() - now ? now + left : local::max());
         const bool is_over = deadline.left() <= std::chrono::nanoseconds{0};
         if (got || cancel.stop_requested() || is_over) return got;

@@ -279,6 +279,9 @@ bool barrier::leave(lease&& inside, std::stop_token cancel) {
 bool barrier::leave_for(lease&& inside, wait_time patience, std::stop_token cancel) {
     return inner_->leave(std::move(inside), {patience, std::move(cancel)});
 }
+bool barrier::leave_until(lease&& inside, wait_deadline deadline, std::stop_token cancel) {
+    return leave_for(std::move(inside), deadline.left(), std::move(cancel));
+}
 std::int64_t barrier::participants() const noexcept {
     return inner_->participants();
 }

@@ -106,13 +106,15 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     }
     if (leave_to_open_transaction(held, is_parting)) return release_outcome::unknown;
     const bounds of_call = bounds_of_release(is_parting);
-    return release_all(of_call, held, [&] {
+    const auto outcome = release_all(of_call, held, [&] {
         return session_->database().use(of_call, [&](connection& on, store_set& stores) {
             const bool were_ours = release_holds(session_->database(), on, stores, held);
-            const bool are_all = held.size() == grants_.size();
-            return were_ours && are_all ? release_outcome::released : release_outcome::not_held;
+            return were_ours ? release_outcome::released : release_outcome::not_held;
         });
     });
+    const bool was_partly_lost = held.size() < grants_.size();
+    if (outcome == release_outcome::released && was_partly_lost) return release_outcome::not_held;
+    return outcome;
 }
 
 std::vector<hold> multi_lease::implementation::holds() const {

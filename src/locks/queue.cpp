@@ -159,7 +159,9 @@ queue_outcome queued_call::leave() {
     });
     if (found.status != look_status::granted) return {queue_end::left_queue, nullptr};
     std::optional<local_clock::time_point> term_end;
-    if (found.term_left) term_end = sent + *found.term_left;
+    // A longer term is none of ours, and could run over the end of the clock.
+    constexpr std::chrono::microseconds longest = std::chrono::hours{24 * 366};
+    if (found.term_left) term_end = sent + std::min(*found.term_left, longest);
     return {queue_end::granted, accept_as(found.token, term_end)};
 }
 

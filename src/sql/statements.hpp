@@ -11,6 +11,7 @@
 //                           stands in src/sql. `-- word: x on mariadb`: for that alone
 //
 // `{since l.changed_at}` is a word with text behind it, for which the word's own text has {it}.
+// The text behind it has no braces.
 // `-- name: x on cluster`, or a word: in place of x where several nodes are written to
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp

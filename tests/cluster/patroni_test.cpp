@@ -167,6 +167,10 @@ TEST(patroni_asynchronous, is_recognised_by_the_doctor) {
     expect_doctor_says("synchronous_mode is off");
 }
 
+TEST(patroni_synchronous, is_recognised_by_the_doctor) {
+    expect_doctor_says("strict is set cannot be seen from here");
+}
+
 // Without strict mode Patroni takes the last standby out of synchronous_standby_names when it has
 // gone, and commits wait for nobody.
 TEST(patroni_synchronous, grants_nothing_to_whoever_requires_a_standby_when_all_have_gone) {
@@ -181,11 +185,13 @@ TEST(patroni_synchronous, grants_nothing_to_whoever_requires_a_standby_when_all_
     };
     session careful{open(true), {.name = "careful", .ttl = 10min}};
     session careless{open(false), {.name = "careless", .ttl = 10min}};
-    const auto granted_to = [](session& whom) {
+    std::string refusal;
+    const auto granted_to = [&](session& whom) {
         try {
-            return is_granted(mutex{whom, "k"}.try_acquire());
+            return is_granted(mutex{whom, whom.settings().name}.try_acquire());
         } catch (const error& failure) {
             EXPECT_TRUE(failure.is_transient()) << failure.what();
+            refusal = failure.what();
             return false;
         }
     };
@@ -202,6 +208,7 @@ TEST(patroni_synchronous, grants_nothing_to_whoever_requires_a_standby_when_all_
     for (const std::size_t each : standbys) all.control(each, "kill");
     EXPECT_TRUE(eventually([&] { return granted_to(careless); }, patience));
     EXPECT_FALSE(granted_to(careful));
+    EXPECT_NE(refusal.find("standby"), std::string::npos) << refusal;
     for (const std::size_t each : standbys) all.control(each, "start");
     EXPECT_TRUE(eventually([&] { return granted_to(careful); }, patience));
     all.control(0, "wait");

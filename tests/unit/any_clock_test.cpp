@@ -68,6 +68,10 @@ TEST_F(any_clock_test, what_others_do_is_waited_for_by_each_clock) {
     const auto soon = std::chrono::steady_clock::now() + 1h;
     EXPECT_FALSE(barrier(one_, "step", 2).arrive_and_wait_until(past));
     EXPECT_FALSE(is_granted(barrier(one_, "step", 2).enter_until(past)));
+    barrier alone{one_, "alone", 1};
+    auto inside = alone.enter_until(soon);
+    ASSERT_TRUE(inside);
+    EXPECT_TRUE(alone.leave_until(*std::move(inside), soon));
     EXPECT_FALSE(latch(one_, "loaded", 1).wait_until(past).is_open);
     auto place = latch(one_, "loaded", 1).try_join();
     ASSERT_TRUE(place);
@@ -133,6 +137,9 @@ TEST_F(any_clock_test, times_beyond_what_can_be_counted_are_for_ever) {
         return mutex{one_, name_}.try_acquire();
     });
     EXPECT_TRUE(got);
+    EXPECT_TRUE(wait_by(local_clock::time_point::max(), {}, [](local_clock::time_point by) {
+        return by == local_clock::time_point::max();
+    }));
 }
 
 }  // namespace

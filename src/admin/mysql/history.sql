@@ -48,7 +48,7 @@ BEGIN
         REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info,
                                             metadata, ended_at, held_for, ending)
         VALUES (OLD.lock_key, OLD.fence, OLD.kind, 2, 0, OLD.node_info, OLD.metadata, end_at,
-                end_at - OLD.changed_at, how);
+                {finite end_at} - {finite OLD.changed_at}, how);
     END IF;
 END;
 
@@ -77,7 +77,7 @@ END;
                                                 metadata, ended_at, held_for, ending)
             VALUES (OLD.lock_key, OLD.fence, used_as, OLD.mode & 7,
                     IF(used_as = 3, OLD.permits, 0), OLD.node_info, NULL, end_at,
-                    end_at - OLD.granted_at, how);
+                    {finite end_at} - {finite OLD.granted_at}, how);
         END IF;
     END IF;
 

@@ -50,7 +50,7 @@ BEGIN
     INSERT INTO {where}.{bare}grant_history AS h (lock_key, token, kind, mode, permits, node_info,
                                                   metadata, ended_at, held_for, ending)
     VALUES (OLD.lock_key, OLD.fence, OLD.kind, 2, 0, OLD.node_info, OLD.metadata, end_at,
-            (extract(epoch FROM end_at - OLD.changed_at) * 1000000)::bigint, how)
+            (extract(epoch FROM {finite end_at} - {finite OLD.changed_at}) * 1000000)::bigint, how)
     ON CONFLICT (lock_key, token) DO UPDATE
        SET node_info = excluded.node_info, metadata = excluded.metadata,
            ended_at = excluded.ended_at, held_for = excluded.held_for, ending = excluded.ending;
@@ -88,7 +88,7 @@ BEGIN
                                                   metadata, ended_at, held_for, ending)
     VALUES (OLD.lock_key, OLD.fence, used_as, OLD.mode & 7,
             CASE used_as WHEN 3 THEN OLD.permits ELSE 0 END, OLD.node_info, NULL, end_at,
-            (extract(epoch FROM end_at - OLD.granted_at) * 1000000)::bigint, how)
+            (extract(epoch FROM {finite end_at} - {finite OLD.granted_at}) * 1000000)::bigint, how)
     ON CONFLICT (lock_key, token) DO UPDATE
        SET kind = excluded.kind, mode = excluded.mode, permits = excluded.permits,
            node_info = excluded.node_info, ended_at = excluded.ended_at,

@@ -6,7 +6,7 @@
 -- over or listed, the queues, and the holders of keys that several can hold.
 -- name: list
 SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
-       {now} - COALESCE(l.expires_at, s.expires_at, l.changed_at)
+       {since COALESCE(l.expires_at, s.expires_at, l.changed_at)}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND NOT (l.owner IS NOT NULL AND {unexpired})
   AND (l.kind = 1 OR (l.arrived = 0 AND NOT EXISTS (

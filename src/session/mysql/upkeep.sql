@@ -50,15 +50,15 @@ ORDER BY h.lock_key, h.{rest} LIMIT $3;
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
-SELECT s.id, NULL, s.expires_at + $4 <= LEAST({now},
+SELECT s.id, NULL, s.expires_at <= LEAST({now},
            (SELECT CASE WHEN COUNT(*) = 3 THEN MIN(u.swept_to) END
-            FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))), 0, NULL
+            FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))) - $4, 0, NULL
 FROM {prefix}session s FORCE INDEX (PRIMARY)
 WHERE s.id > $1 ORDER BY s.id LIMIT $3;
 
 -- name: look_at_idle
 SELECT l.lock_key, NULL,
-       l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + $4 <= {now}
+       l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - $4
            AND NOT EXISTS (SELECT 1 FROM {prefix}holder h FORCE INDEX (PRIMARY)
                            WHERE h.lock_key = l.lock_key), 0, NULL
 FROM {prefix}lock l FORCE INDEX (PRIMARY)

@@ -8,9 +8,9 @@
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
 
 -- The words with an instant behind them, in microseconds: {since l.changed_at}. An instant before
--- 1970 counts as 1970: whatever somebody has written by hand keeps nobody from the rows beside it.
+-- 1970 or behind the year 9999, which somebody has written by hand, counts as that bound.
 -- word: finite
-GREATEST({it}, 0)
+LEAST(GREATEST({it}, 0), 253370764800000000)
 
 -- word: since
 ({now} - {finite {it}})

@@ -52,8 +52,7 @@ LIMIT (SELECT 1::bigint << 62)
 greatest(least(l.lock_delay, {longest}), 0) * interval '1 microsecond'
 
 -- The words with an instant behind them: {since l.changed_at}. An instant before 1970 or behind the
--- year 9999, such as infinity, counts as that bound: whatever somebody has written by hand keeps
--- nobody from the rows beside it.
+-- year 9999, such as infinity, which somebody has written by hand, counts as that bound.
 -- word: finite
 CASE WHEN {it} < 'epoch' THEN 'epoch'
      WHEN {it} > timestamptz '9999-01-01 00:00:00+00' THEN timestamptz '9999-01-01 00:00:00+00'
