@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "fault/where.hpp"
 #include "leasehold/leasehold.hpp"
@@ -45,6 +47,16 @@ std::unique_ptr<leasehold::fence_guard> guard;
 std::unique_ptr<leasehold::lockable_mutex> locked;
 std::unique_ptr<leasehold::lockable_shared_mutex> locked_shared;
 std::unique_ptr<leasehold::stop_when> enough;
+
+// A call that waits without a thread. A program may not unload the code of a completion that still
+// runs, and session::end() does not wait for one. So "return" cancels the call and waits for it;
+// the other ways leave it to the library. It is never destroyed, since a completion may come at the
+// very end.
+struct waiting_call {
+    std::stop_source cancel{};
+    std::promise<void> is_over{};
+};
+waiting_call& waiting = *new waiting_call;
 
 // A program's own thread ends with it, in the process that has it.
 struct crew {
@@ -95,8 +107,11 @@ void take_all(const std::string& key) {
     locked_shared = std::make_unique<lockable_shared_mutex>(*holder, key + "/locked shared");
     locked_shared->lock_shared();
     enough = std::make_unique<stop_when>(*held);
-    // It is told by a thread of the library, as the session goes.
-    gate->acquire_async({}, [](std::exception_ptr, acquisition) {});
+    async_wait patiently{.cancel = waiting.cancel.get_token()};
+    gate->acquire_async(std::move(patiently), [](std::exception_ptr, acquisition got) {
+        if (got) got->release();
+        waiting.is_over.set_value();
+    });
     worker on_queue{*db, {.queues = {key}}, {.name = "static worker"}};
     on_queue.handle("any", [](job&) {});
     workers.reset(new crew{std::move(on_queue)});
@@ -124,7 +139,11 @@ void fork_and_tell() {
 int obey() {
     for (std::string command; std::getline(std::cin, command);) {
         if (command != "fork") unended.emplace(db->begin());
-        if (command == "return") return 0;
+        if (command == "return") {
+            waiting.cancel.request_stop();
+            waiting.is_over.get_future().wait();
+            return 0;
+        }
         if (command == "exit") std::exit(0);              // NOLINT(concurrency-mt-unsafe)
         if (command == "quick_exit") std::quick_exit(0);  // NOLINT(concurrency-mt-unsafe)
         if (command == "exit elsewhere") {
