@@ -124,7 +124,8 @@ detached_session detached_session::from_text(std::string_view text) {
 }
 
 detached_session detach(session&& whole) {
-    const auto inner = whole.inner();  // a callback may destroy the session
+    // A callback may destroy it. NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+    const auto inner = whole.inner();
     auto [name, grants] = inner->detach();
     detached_session parcel{inner->id(), std::move(name), {}};
     for (const auto& each : grants) {
