@@ -20,7 +20,7 @@ SELECT $2 AS number,
        (SELECT GREATEST(0, s.next_at - {now})
         FROM {prefix}job_schedule s FORCE INDEX ({bare}job_schedule_next)
         WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
-       {now} - q.swept_at,
+       {since q.swept_at},
        EXISTS (SELECT 1 FROM {prefix}job_need),
        EXISTS (
            SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_due)
@@ -277,13 +277,13 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
-            {now} - j.claimed_at AS running_for, j.is_cancel_requested, NULL AS ended_ago,
+            {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago,
             NULL AS result
      FROM {prefix}job j FORCE INDEX (PRIMARY)
      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
      ORDER BY j.id LIMIT $4)
     UNION ALL
-    (SELECT {info_columns}, NULL, NULL, 0, {now} - j.ended_at, j.result
+    (SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
      FROM {prefix}job_history j FORCE INDEX (PRIMARY)
      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
      ORDER BY j.id LIMIT $4)) both_of
