@@ -1,5 +1,7 @@
 #include "core/error.hpp"
 
+#include <cstddef>
+#include <new>
 #include <utility>
 
 #include "core/outcome.hpp"
@@ -35,7 +37,9 @@ public:
 }  // namespace
 
 const std::error_category& error_category() noexcept {
-    static const category only;
+    // It is never destroyed: a thread of the library may raise an error behind the program's end.
+    alignas(category) static std::byte place[sizeof(category)];
+    static const category& only = *new (place) category;
     return only;
 }
 std::error_code make_error_code(errc code) noexcept {
