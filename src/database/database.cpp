@@ -308,8 +308,8 @@ const database_settings& database::settings() const noexcept {
 
 class transaction::state {
 public:
-    explicit state(std::shared_ptr<database::implementation> from) : from_(std::move(from)) {
-        on_.emplace(from_->connections());
+    explicit state(std::shared_ptr<database::implementation> from)
+        : from_(std::move(from)), on_(std::make_shared<lent_connection>(from_->connections())) {
         (*on_)->set_is_callers(true);
         (*on_)->begin();
         from_->open_transactions().begin(**on_);
@@ -326,10 +326,8 @@ public:
         }
         refuse_ended();
     }
-    const std::shared_ptr<const void>& open() {
-        if (!open_) open_ = std::make_shared<char>();
-        return open_;
-    }
+    // It expires when the transaction ends.
+    std::weak_ptr<const void> open() const noexcept { return on_; }
     [[noreturn]] static void refuse_ended() {
         throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
     }
@@ -337,7 +335,6 @@ public:
         inside();
         const lent_connection ending{std::move(*on_)};  // returns to the pool in any case
         on_.reset();
-        open_.reset();
         try {
             ending->commit();
         } catch (...) {
@@ -362,13 +359,11 @@ public:
         (*on_)->rollback();
         from_->open_transactions().end(**on_);
         on_.reset();
-        open_.reset();
     }
 
 private:
     std::shared_ptr<database::implementation> from_;
-    std::optional<lent_connection> on_;  // nullopt once it has ended
-    std::shared_ptr<const void> open_;   // references to the transaction watch it
+    std::shared_ptr<lent_connection> on_;  // null once it has ended; references watch it
 };
 
 transaction::transaction(std::unique_ptr<state> held) : held_(std::move(held)) {}

@@ -60,8 +60,9 @@ bool multi_lease::implementation::extend(std::chrono::microseconds term) {
 // An extension that got no answer leaves the terms of the keys with different ends.
 local_clock::time_point multi_lease::implementation::deadline() const noexcept {
     auto earliest = holding::deadline();
-    if (!session_->is_at_home() || !has_term()) return earliest;
-    for (const auto& each : grants_) earliest = std::min(earliest, *each->term_end());
+    for (const auto& each : grants_) {
+        if (const auto end = each->term_end()) earliest = std::min(earliest, *end);
+    }
     return earliest;
 }
 

@@ -100,8 +100,7 @@ public:
         return servers_->is_at_home() ? lost_.get_token() : stopped_token();
     }
     loss_reason reason() const noexcept {
-        if (!servers_->is_at_home()) return loss_reason::other_process;
-        return is_released_ ? loss_reason::released : reason_.load();
+        return servers_->is_at_home() ? reason_.load() : loss_reason::other_process;
     }
 
     std::size_t held_count() const noexcept {
@@ -152,7 +151,8 @@ public:
     release_outcome release() {
         if (!servers_->is_at_home()) return release_outcome::not_held;
         if (is_released_.exchange(true)) return release_outcome::not_held;
-        lose(loss_reason::released);  // before anybody else can be granted the key
+        reason_ = loss_reason::released;
+        lost_.request_stop();  // before anybody else can be granted the key
         bool is_unknown = false, was_lost = false;
         const auto answers = release_all(*servers_, held_);
         for (std::size_t at = 0; at < held_.size(); ++at) {
@@ -170,17 +170,14 @@ private:
         implementation* of;
         const lease* which;
         void operator()() const {
-            if (--of->live_ < of->servers_->needed()) of->lose(which->why_lost());
+            if (--of->live_ >= of->servers_->needed()) return;
+            auto before = loss_reason::none;
+            of->reason_.compare_exchange_strong(before, which->why_lost());
+            std::stop_source lost = of->lost_;  // a callback may destroy the lease
+            lost.request_stop();
         }
     };
     using chain = std::stop_callback<count_loss>;
-
-    void lose(loss_reason why) {
-        auto before = loss_reason::none;
-        reason_.compare_exchange_strong(before, why);
-        std::stop_source lost = lost_;  // a callback may destroy the lease
-        lost.request_stop();
-    }
 
     const std::shared_ptr<quorum::implementation> servers_;
     const std::vector<std::shared_ptr<lease>> held_;  // by server; null if it did not grant

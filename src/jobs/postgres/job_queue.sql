@@ -1,16 +1,11 @@
 -- The upkeep of queues, and managing jobs, on PostgreSQL. The rules of hold.sql and job.sql; the
 -- contract: src/jobs/job_queue_store.hpp.
 
--- The time when job row j was enqueued, within bounds, since the check for finite instants may have
--- been dropped.
--- word: enqueued_at
-least(greatest(j.enqueued_at, 'epoch'), {never})
-
 -- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
-(extract(epoch FROM clock_timestamp() - {enqueued_at}) * 1000000)::bigint
+{since j.enqueued_at}
 
 -- The number of jobs of row j's ordering key that stand before it, without those that are not due
 -- yet. Counts no more than {per_key}. Index: job_ordering.
@@ -24,8 +19,7 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 -- The microseconds until job row j is due. A due time that was written by hand may be infinite:
 -- then the job is never due.
 -- word: due_in
-CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
-            least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint
+CASE WHEN j.due_at > clock_timestamp() THEN {until j.due_at}
             WHEN j.due_at IS NOT NULL THEN 0 END
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
@@ -382,7 +376,7 @@ ORDER BY 1;
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
 SELECT {shown_state}, count(*),
-       (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint
+       {since min(j.enqueued_at)}
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -394,7 +388,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, count(*),
-       (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint
+       {since min(j.enqueued_at)}
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;
