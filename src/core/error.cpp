@@ -37,7 +37,8 @@ public:
 }  // namespace
 
 const std::error_category& error_category() noexcept {
-    // It is never destroyed: a thread of the library may raise an error behind the program's end.
+    // The category is never destroyed: a thread of the library may raise an error behind the end of
+    // the program.
     alignas(category) static std::byte place[sizeof(category)];
     static const category& only = *new (place) category;
     return only;

@@ -130,7 +130,7 @@ bool is_proved() {
     return held->verify();
 }
 
-// What the child leaves is the parent's: that is no leak.
+// The parent still owns what the child leaves: that is no leak.
 bool is_forked_child = false;
 
 void fork_and_tell() {
