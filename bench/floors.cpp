@@ -24,12 +24,12 @@ namespace {
 using std::chrono::milliseconds;
 
 // Longer than anybody waits in a queue of the server's.
-constexpr milliseconds patience{30'000};
+constexpr milliseconds timeout{30'000};
 
 class by_connection final : public hand {
 public:
     explicit by_connection(const place& where)
-        : database_(where.open(1, patience)), engine_(database_.server().engine) {}
+        : database_(where.open(1, timeout)), engine_(database_.server().engine) {}
 
     engine which() const override { return engine_; }
     answer execute(const std::string& text, const parameters& values) override {
@@ -97,16 +97,16 @@ private:
 
 // Keeps out all who have the same file, other processes too. The kernel serves the first one that
 // asks, which is mostly the last holder: so that one waits until somebody else has had it.
-class file_bell {
+class file_signal {
 public:
-    explicit file_bell(const std::string& path)
+    explicit file_signal(const std::string& path)
         : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}  // NOLINT(*-vararg)
-    ~file_bell() { close(file_); }
-    file_bell(const file_bell&) = delete;
-    file_bell& operator=(const file_bell&) = delete;
+    ~file_signal() { close(file_); }
+    file_signal(const file_signal&) = delete;
+    file_signal& operator=(const file_signal&) = delete;
 
     void wait() const { set(LOCK_EX); }
-    void ring() const { set(LOCK_UN); }
+    void send() const { set(LOCK_UN); }
 
 private:
     void set(int what) const {
@@ -192,27 +192,28 @@ public:
           board_(shared),
           index_(index),
           take_(text_of(which(), in_queue() ? "wait_and_take" : "take", where.names)),
-          give_(text_of(which(), in_queue() ? "give_and_ring" : "give", where.names)) {
+          give_(text_of(which(), in_queue() ? "give_and_notify" : "give", where.names)) {
         if (which() == engine::mysql || which() == engine::mariadb) {
             values_ = {where.names.prefix + "hop"};
         } else {
             values_ = {owner_of(index), key};
         }
-        const auto bell = static_cast<std::int64_t>(std::hash<std::string>{}(where.names.prefix));
-        if (which() == engine::postgres) values_.emplace_back(bell);
-        if (!in_queue()) bell_.emplace(where.url.substr(where.url.find(':') + 1) + ".bell");
+        const auto channel =
+            static_cast<std::int64_t>(std::hash<std::string>{}(where.names.prefix));
+        if (which() == engine::postgres) values_.emplace_back(channel);
+        if (!in_queue()) signal_.emplace(where.url.substr(where.url.find(':') + 1) + ".signal");
     }
 
     sample operate(const std::stop_token& stop) override {
-        if (bell_) bell_->wait();
+        if (signal_) signal_->wait();
         if (by().execute(take_, values_).rows == 0) {
             throw std::runtime_error("who has waited in the queue was refused");
         }
         const auto took = board_.since(index_);
         board_.let_go(index_);
         by().execute(give_, values_);
-        if (bell_) {
-            bell_->ring();
+        if (signal_) {
+            signal_->send();
             while (board_.last() == index_ && !stop.stop_requested()) nap();
         }
         if (stop.stop_requested()) return {.is_over = true};
@@ -229,7 +230,7 @@ private:
     const std::string take_;
     const std::string give_;
     parameters values_;
-    std::optional<file_bell> bell_;
+    std::optional<file_signal> signal_;
 };
 
 // SELECT … FOR UPDATE SKIP LOCKED, UPDATE, COMMIT.

@@ -36,10 +36,10 @@ public:
 
     // Lines of columns with tabs between, by `text`, which is a COPY. False: it cannot.
     virtual bool copy(const std::string&, const std::string&) { return false; }
-    // From now on wait_for_bell() ends when the database rings. False: it cannot.
+    // From now on wait_for_notification() ends when the database notifies. False: it cannot.
     virtual bool listen(const std::string&) { return false; }
-    // False: it has not rung for so long.
-    virtual bool wait_for_bell(std::chrono::milliseconds) { return false; }
+    // False: it has not notified for so long.
+    virtual bool wait_for_notification(std::chrono::milliseconds) { return false; }
 };
 
 using hand_maker = std::function<std::unique_ptr<hand>(const place& where)>;

@@ -268,8 +268,8 @@ private:
     const int batch_;
 };
 
-// One enqueues; the other waits for a bell, and claims. If the database has no bell that this hand
-// hears, the bell is one of the process: a worker elsewhere would need more.
+// One enqueues; the other waits for a notification, and claims. If the database has none for
+// this hand, it comes from the process: a worker elsewhere would need more.
 class start_worker final : public worker {
 public:
     start_worker(
@@ -277,7 +277,7 @@ public:
     )
         : enqueues_(std::move(enqueues)), works_(std::move(works), table, 0) {
         hears_ = table.has("listen_for_jobs") && works_.by().listen(table.text("listen_for_jobs"));
-        insert_ = table.text(hears_ ? "insert_job_and_ring" : "insert_job");
+        insert_ = table.text(hears_ ? "insert_job_and_notify" : "insert_job");
         thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
     }
 
@@ -291,7 +291,7 @@ public:
         enqueues_->execute(insert_, {kind_name, "payload"});
         std::unique_lock guard{mutex_};
         if (!hears_) {
-            has_rung_ = true;
+            was_notified_ = true;
             changed_.notify_all();
         }
         if (!changed_.wait(guard, stop, [&] { return has_started_ || failure_; })) {
@@ -302,15 +302,15 @@ public:
     }
 
 private:
-    bool wait_for_bell(const std::stop_token& stop) {
-        if (hears_) return works_.by().wait_for_bell(milliseconds{50});
+    bool wait_for_notification(const std::stop_token& stop) {
+        if (hears_) return works_.by().wait_for_notification(milliseconds{50});
         std::unique_lock guard{mutex_};
-        return changed_.wait(guard, stop, [&] { return std::exchange(has_rung_, false); });
+        return changed_.wait(guard, stop, [&] { return std::exchange(was_notified_, false); });
     }
     void run(const std::stop_token& stop) {
         try {
             while (!stop.stop_requested()) {
-                if (!wait_for_bell(stop)) continue;
+                if (!wait_for_notification(stop)) continue;
                 const ids found = works_.claim_by_itself(1);
                 if (found.empty()) continue;
                 {
@@ -334,7 +334,7 @@ private:
     std::string insert_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    bool has_rung_ = false;
+    bool was_notified_ = false;
     bool has_started_ = false;
     clock::time_point started_{};
     std::exception_ptr failure_;

@@ -63,7 +63,7 @@ UPDATE {prefix}floor_lock SET owner = NULL WHERE owner = ? AND lock_key = ?;
 -- name: wait_and_take
 SELECT GET_LOCK(?, 10);
 
--- name: give_and_ring
+-- name: give_and_notify
 SELECT RELEASE_LOCK(?);
 
 -- name: lock_some

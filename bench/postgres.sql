@@ -58,17 +58,17 @@ UPDATE {prefix}floor_lock SET owner = $1, fence = fence + 1
 -- name: give
 UPDATE {prefix}floor_lock SET owner = NULL WHERE owner = $1 AND lock_key = $2;
 
--- The same with a doorbell: the server's own queue of an advisory lock wakes one waiter, and keeps
--- out the others: owner is not asked for, which would be read as it was before the wait. The bell
--- is rung within the statement, so that the next one waits for the row until the commit. $1 owner,
--- $2 key, $3 number of the bell.
+-- The same with a notification: the server's own queue of an advisory lock wakes one waiter, and
+-- keeps out the others: owner is not asked for, which would be read as it was before the wait. The
+-- lock is taken within the statement, so that the next one waits for the row until the commit. $1
+-- owner, $2 key, $3 number of the lock.
 -- name: wait_and_take
-WITH bell AS MATERIALIZED (SELECT pg_advisory_lock($3::bigint))
+WITH notified AS MATERIALIZED (SELECT pg_advisory_lock($3::bigint))
 UPDATE {prefix}floor_lock SET owner = $1, fence = fence + 1
-  FROM bell
+  FROM notified
  WHERE lock_key = $2 RETURNING fence;
 
--- name: give_and_ring
+-- name: give_and_notify
 WITH given AS (
     UPDATE {prefix}floor_lock SET owner = NULL WHERE owner = $1 AND lock_key = $2 RETURNING 1
 )
@@ -195,7 +195,7 @@ SELECT * FROM unnest($1::text[], $2::text[]);
 INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES ($1, $2);
 
 -- The same, and the listener is told.
--- name: insert_job_and_ring
+-- name: insert_job_and_notify
 WITH made AS (
     INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES ($1, $2) RETURNING id
 )

@@ -13,11 +13,11 @@
 namespace leasehold::bench {
 namespace {
 
-constexpr std::chrono::minutes patience{1};
+constexpr std::chrono::minutes timeout{1};
 constexpr std::string_view scheme = "sqlite:";
 constexpr const char* prefix = "leasehold_bench_";
 constexpr const char* between = ".bench-";  // the user's file and a random name
-constexpr std::array<const char*, 5> file_ends{"", "-wal", "-shm", "-journal", ".bell"};
+constexpr std::array<const char*, 5> file_ends{"", "-wal", "-shm", "-journal", ".signal"};
 
 std::string random_name() {
     std::random_device source;
@@ -27,7 +27,7 @@ std::string random_name() {
 }
 
 void remove_tables(const place& at) {
-    const database db = at.open(1, patience);
+    const database db = at.open(1, timeout);
     const auto which = db.server().engine;
     db.execute(text_of(which, "drop_locks", at.names));
     for (const char* whose : {"leasehold", "floor", "library", "connection", "apart", "held"}) {
@@ -65,7 +65,7 @@ room::~room() {
 }
 
 void room::make() {
-    const database db = place_.open(1, patience);
+    const database db = place_.open(1, timeout);
     migrate(db);
     db.execute(text_of(db.server().engine, "make_locks", place_.names));
 }
@@ -93,7 +93,7 @@ std::vector<std::string> remove_left_behind(const std::string& url) {
         for (const std::string& each : removed) std::filesystem::remove(each);
         return removed;
     }
-    for (const installation& each : list_installations(place{url}.open(1, patience))) {
+    for (const installation& each : list_installations(place{url}.open(1, timeout))) {
         if (!each.names.prefix.starts_with(prefix)) continue;
         remove_tables({url, each.names});
         removed.push_back(each.names.prefix);

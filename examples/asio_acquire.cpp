@@ -4,50 +4,25 @@
 //   asio_acquire URL
 #include <utility>  // Boost 1.74 forgets it
 
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "leasehold/asio.hpp"
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
 
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-
-// An operation as Asio has them: for callbacks, futures and coroutines. Its completion runs where
-// the handler wants to; until then the loop has work, and does not end.
-template <class Token>
-auto async_acquire(leasehold::mutex& wanted, leasehold::async_wait how, Token&& token) {
-    auto initiate = [&wanted, how = std::move(how)](auto handler) mutable {
-        const auto executor = asio::get_associated_executor(handler);
-        how.post = [executor](std::function<void()> work) {
-            asio::post(executor, std::move(work));
-        };
-        wanted.acquire_async(
-            std::move(how),
-            [handler = std::move(handler), at_work = asio::make_work_guard(executor)](
-                std::exception_ptr failure, leasehold::acquisition got
-            ) mutable { std::move(handler)(std::move(failure), std::move(got)); }
-        );
-    };
-    return asio::async_initiate<Token, void(std::exception_ptr, leasehold::acquisition)>(
-        std::move(initiate), token
-    );
-}
 
 struct tally {
     int served = 0;
@@ -56,8 +31,9 @@ struct tally {
 
 // A release is a round trip to the database: not on the loop's thread.
 asio::awaitable<void> serve(leasehold::mutex& table, asio::thread_pool& releasing, tally& of_all) {
+    const leasehold::async_wait how{.timeout = 5min};
     leasehold::acquisition lease =
-        co_await async_acquire(table, {.patience = 5min}, asio::use_awaitable);
+        co_await leasehold::async_acquire(table, how, asio::use_awaitable);
     if (lease) {
         ++of_all.served;
         asio::post(releasing, [held = std::move(lease)] {});  // and goes with it

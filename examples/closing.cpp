@@ -2,11 +2,12 @@
 // never after another took over. Run it twice at once: closing sqlite:demo.db 2026-10
 #include <iostream>
 
+// README: begin
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
+using namespace std::chrono_literals;
+// README: end
 
 int main(int count, char** arguments) {
-    using namespace std::chrono_literals;
     if (count != 3) {
         std::cerr << "usage: closing URL MONTH\n";
         return 64;
@@ -23,7 +24,7 @@ int main(int count, char** arguments) {
         if (auto lease = closing.acquire_for(5s)) {
             leasehold::transaction tx = db.begin();
             tx.execute("CREATE TABLE IF NOT EXISTS closed (month TEXT, token INTEGER)");
-            tx.execute("INSERT INTO closed VALUES ($1, $2)", {month, lease->token().number});
+            tx.execute("INSERT INTO closed VALUES ($1, $2)", {month, lease->token()});
             lease->verify_in(tx);  // throws lease_lost: nothing was written
             tx.commit();
         } else if (const auto& holder = lease.holder()) {

@@ -22,7 +22,7 @@ int main(int count, char** arguments) {
         leasehold::leader_election election{session, "demo/leader", settings};
         if (auto leading = election.campaign_for(1s)) {
             leading->proclaim(arguments[2]);
-            std::cout << "leading in term " << leading->term().number << '\n';
+            std::cout << "leading in term " << leading->token().number << '\n';
             // Work here until leading->lost() fires.
         }  // resigned
         leasehold::leader_watch watch{db, "demo/leader"};

@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
 
 namespace {
 

@@ -54,7 +54,7 @@ void dispatch(
 ) {
     for (bool has_more = true; has_more;) {
         leasehold::transaction tx = db.begin();
-        const auto mine = waiting.claim_some(tx, 5, leasehold::skip_locked);
+        const auto mine = waiting.claim_some_in(tx, 5, leasehold::skip_locked);
         for (const leasehold::claimed_row& each : mine.rows) {
             office.send(each.columns.text(0));
             tx.execute("UPDATE outbox SET state = 'sent' WHERE id = ?", {each.key.at(0)});

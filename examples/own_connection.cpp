@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
              .version = "version",
              .state = {"state", "waiting", "under way"}}};
         run(own, "BEGIN IMMEDIATE");
-        const auto parcel = parcels.try_claim(leasehold::borrow(own.get()), {7});
+        const auto parcel = parcels.try_claim_in(leasehold::borrow(own.get()), {7});
         if (parcel) run(own, "INSERT INTO departure VALUES (7, 'north')");
         lease->verify_in(leasehold::borrow(own.get()));  // throws lease_lost: roll back
         run(own, "COMMIT");

@@ -34,10 +34,10 @@ public:
     handle_pool& operator=(const handle_pool&) = delete;
 
     // Null when none was free in time.
-    sqlite3* take(std::chrono::milliseconds patience) {
+    sqlite3* take(std::chrono::milliseconds timeout) {
         std::unique_lock guard{mutex_};
         const auto is_free = [&] { return !idle_.empty() || opened_ < size_; };
-        if (!given_back_.wait_for(guard, patience, is_free)) return nullptr;
+        if (!given_back_.wait_for(guard, timeout, is_free)) return nullptr;
         if (idle_.empty()) return open();
         sqlite3* const taken = idle_.back();
         idle_.pop_back();
@@ -118,8 +118,8 @@ private:
 };
 
 leasehold::connector connector_of(handle_pool& pool) {
-    return [&pool](std::chrono::milliseconds patience) {
-        sqlite3* const handle = pool.take(patience);
+    return [&pool](std::chrono::milliseconds timeout) {
+        sqlite3* const handle = pool.take(timeout);
         if (!handle) {
             throw leasehold::error(
                 leasehold::errc::connection_failed, "all handles of the service's pool are in use"

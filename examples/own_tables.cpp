@@ -41,7 +41,8 @@ int main(int count, char** arguments) {
              .key = {"id"},
              .version = "version",
              .state = {"status", "free", "sold"}}};
-        if (auto seat = seats.try_claim(tx, {42})) sell(tx, *seat);  // one UPDATE, by the version
+        if (auto seat = seats.try_claim_in(tx, {42}))
+            sell(tx, *seat);  // one UPDATE, by the version
 
         leasehold::row_claim tasks{
             {.table = "task",
@@ -49,7 +50,7 @@ int main(int count, char** arguments) {
              .columns = {"payload"},
              .where = {{"state", leasehold::comparison::equal, "ready"}},
              .order = {"id"}}};
-        auto mine = tasks.claim_some(tx, 10, leasehold::skip_locked);  // FOR UPDATE SKIP LOCKED
+        auto mine = tasks.claim_some_in(tx, 10, leasehold::skip_locked);  // FOR UPDATE SKIP LOCKED
         // README: end
         tx.commit();
         std::cout << (was_sold ? "sold" : "not sold") << ", " << mine.rows.size() << " tasks\n";

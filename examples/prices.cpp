@@ -2,6 +2,7 @@
 // Run several at once: prices sqlite:demo.db read|write|print
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/leasehold.hpp"
@@ -26,7 +27,7 @@ int read(leasehold::database& db, leasehold::shared_mutex& prices) {
 int write(leasehold::database& db, leasehold::shared_mutex& prices) {
     auto looking = prices.acquire_upgradeable_for(5s);
     if (!looking) return 75;
-    auto writing = prices.upgrade_for(*looking, 5s);
+    auto writing = prices.upgrade_for(std::move(*looking), 5s);
     if (!writing) return 75;
     leasehold::transaction tx = db.begin();
     tx.execute("INSERT INTO price (cents, token) VALUES (250, ?)", {writing->token().number});

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
 
 namespace {
 
@@ -33,7 +32,7 @@ void work(
 ) {
     while (!enough.stop_requested()) {
         leasehold::transaction tx = db.begin();
-        tx.execute("INSERT INTO step (term) VALUES ($1)", {leading.term().number});
+        tx.execute("INSERT INTO step (term) VALUES ($1)", {leading.token().number});
         leading.lease().verify_in(tx);  // throws lease_lost: no step of a deposed leader
         tx.commit();
         rest(100ms, enough);
@@ -47,7 +46,7 @@ void serve(const leasehold::database& db, const std::string& address, const std:
             leasehold::leader_election election{session, "scheduler/leader"};
             while (auto leading = election.campaign(stop)) {  // waits until it is elected
                 leading->proclaim(address);
-                std::cout << address << " leads in term " << leading->term().number << std::endl;
+                std::cout << address << " leads in term " << leading->token().number << std::endl;
                 leasehold::either_stop enough{leading->lost(), stop};
                 work(db, *leading, enough.token());
             }  // resigned: the next candidate is elected at once

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
 
 namespace {
 

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "leasehold/leasehold.hpp"
-#include "leasehold/open.hpp"
 
 namespace {
 

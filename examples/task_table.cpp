@@ -70,14 +70,14 @@ void by_version(const leasehold::database& db, const leasehold::versioned_claim&
     in_a_cluster([&](int) {
         for (;;) {
             leasehold::transaction claiming = db.begin();
-            auto mine = claims.try_claim_some(claiming, 3);
+            auto mine = claims.try_claim_some_in(claiming, 3);
             claiming.commit();
             if (mine.empty()) return;
             for (leasehold::versioned_row& each : mine) {
                 leasehold::transaction tx = db.begin();
                 tx.execute("UPDATE task SET done = done + 1 WHERE id = ?", {each.key.at(0)});
                 // Not ours any more: our writes here go with the transaction.
-                if (claims.finish(tx, each) != leasehold::change_outcome::done) continue;
+                if (claims.finish_in(tx, each) != leasehold::change_outcome::done) continue;
                 tx.commit();
             }
         }

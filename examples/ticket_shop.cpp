@@ -132,14 +132,14 @@ private:
     template <class Pause>
     bool buy_by_version(int seat, int buyer, Pause&& pause) {
         leasehold::transaction looking = db_.begin();
-        const auto seen = by_version_.read(looking, {seat});
+        const auto seen = by_version_.read_in(looking, {seat});
         looking.commit();
         if (!seen || seen->columns.text(0) != "free") return false;
         pause();  // while the buyer makes up their mind
         leasehold::transaction tx = db_.begin();
         if (!is_guarded_) {
             mark_sold(tx, seat);
-        } else if (!by_version_.try_claim(tx, *seen)) {
+        } else if (!by_version_.try_claim_in(tx, *seen)) {
             return false;
         }
         return record(tx, seat, buyer);
@@ -154,7 +154,7 @@ private:
             pause();
             tx = db_.begin();
         } else {
-            if (!by_row_.claim(tx, {seat}, leasehold::nowait)) return false;
+            if (!by_row_.claim_in(tx, {seat}, leasehold::nowait)) return false;
             pause();  // nobody else can have the row meanwhile
         }
         mark_sold(tx, seat);
@@ -166,7 +166,7 @@ private:
         leasehold::mutex_settings brief;
         // Far too short for a paused buyer. Unguarded it is the least there is: a buyer that comes
         // while it runs goes on to another seat and stays away, so that nothing is sold twice.
-        brief.hold_at_most = is_guarded_ ? 3ms : 1ms;
+        brief.fixed_term = is_guarded_ ? 3ms : 1ms;
         leasehold::mutex mine{*session_, "seat/" + std::to_string(seat), brief};
         auto lease = mine.try_acquire();
         if (!lease) return false;

@@ -69,7 +69,7 @@ CREATE TABLE leasehold_waiter (
 ) ENGINE = InnoDB;
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
--- of such a key has no owner: it is the gate, and its fence counts the grants.
+-- of such a key has no owner: it is the lock header, and its fence counts the grants.
 CREATE TABLE leasehold_holder (
     lock_key   VARBINARY(255) NOT NULL,
     owner      BINARY(16)     NOT NULL COMMENT '16 random bytes of this grant',
@@ -89,7 +89,9 @@ CREATE TABLE leasehold_fence_mark (
     id    TINYINT NOT NULL,
     fence BIGINT  NOT NULL,
     PRIMARY KEY (id),
-    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1)
+    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1),
+    CONSTRAINT leasehold_fence_mark_in_range
+        CHECK (fence BETWEEN 0 AND 4611686018427387904)
 ) ENGINE = InnoDB;
 
 INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
@@ -137,7 +139,11 @@ CREATE TABLE IF NOT EXISTS leasehold_upkeep (
     passes     BIGINT         NOT NULL COMMENT 'how often it was through',
     sweeps_to  BIGINT         NOT NULL COMMENT 'what ended before is gone after this pass',
     swept_to   BIGINT         NOT NULL COMMENT 'what ended before is gone',
-    PRIMARY KEY (task)
+    PRIMARY KEY (task),
+    CONSTRAINT leasehold_upkeep_numbers_in_range CHECK (
+        turn BETWEEN 0 AND 4611686018427387904
+        AND unfinished BETWEEN 0 AND 4611686018427387904
+        AND passes BETWEEN 0 AND 4611686018427387904)
 ) ENGINE = InnoDB;
 
 INSERT INTO leasehold_upkeep (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
@@ -284,7 +290,7 @@ CREATE TABLE leasehold_job_schedule (
         AND last_at BETWEEN 0 AND 253402300799999999 AND unique_conflict BETWEEN 1 AND 2)
 ) ENGINE = InnoDB;
 
--- One row per queue of each worker that can be rung, while it works.
+-- One row per queue of each worker that can be notified, while it works.
 CREATE TABLE leasehold_job_bell (
     queue      VARBINARY(255) NOT NULL,
     bell       BINARY(16)     NOT NULL COMMENT 'random: what is rung with',
@@ -326,7 +332,9 @@ CREATE TABLE leasehold_grant_history_rule (
     is_on SMALLINT NOT NULL DEFAULT 0,
     keep  BIGINT   NOT NULL DEFAULT 2592000000000 COMMENT 'microseconds',
     PRIMARY KEY (id),
-    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1)
+    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1),
+    CONSTRAINT leasehold_grant_history_rule_in_range
+        CHECK (is_on BETWEEN 0 AND 1 AND keep BETWEEN 0 AND 3162240000000000)
 ) ENGINE = InnoDB;
 
 INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
@@ -397,5 +405,9 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    19, 'own_numbers_from_7',
+    '1f5a7202f9bb4669f828976cdfd7eb2719095cd167ef017a617a4cbef2d1a620',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -68,7 +68,7 @@ CREATE INDEX leasehold_waiter_session ON leasehold_waiter (session_id);
 CREATE INDEX leasehold_waiter_owner ON leasehold_waiter (owner);
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
--- of such a key has no owner: it is the gate, and its fence counts the grants.
+-- of such a key has no owner: it is the lock header, and its fence counts the grants.
 CREATE TABLE leasehold_holder (
     lock_key   bytea       NOT NULL,
     owner      bytea       NOT NULL,  -- 16 random bytes of this grant
@@ -88,7 +88,8 @@ CREATE TABLE leasehold_fence_mark (
     id    smallint NOT NULL,
     fence bigint   NOT NULL,
     CONSTRAINT leasehold_fence_mark_pkey PRIMARY KEY (id),
-    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1)
+    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1),
+    CONSTRAINT leasehold_fence_mark_in_range CHECK (fence BETWEEN 0 AND 4611686018427387904)
 );
 
 INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
@@ -135,7 +136,10 @@ CREATE TABLE leasehold_upkeep (
     passes     bigint      NOT NULL,  -- how often it was through
     sweeps_to  timestamptz NOT NULL,  -- what ended before is gone when this pass is through
     swept_to   timestamptz NOT NULL,  -- what ended before is gone
-    CONSTRAINT leasehold_upkeep_pkey PRIMARY KEY (task)
+    CONSTRAINT leasehold_upkeep_pkey PRIMARY KEY (task),
+    CONSTRAINT leasehold_upkeep_numbers_in_range CHECK (
+        turn BETWEEN 0 AND 4611686018427387904 AND unfinished BETWEEN 0 AND 4611686018427387904
+        AND passes BETWEEN 0 AND 4611686018427387904)
 ) WITH (fillfactor = 60);
 
 INSERT INTO leasehold_upkeep
@@ -292,10 +296,10 @@ CREATE TABLE leasehold_job_schedule (
 );
 CREATE INDEX leasehold_job_schedule_next ON leasehold_job_schedule (queue, is_paused, next_at);
 
--- One row per queue of each worker that can be rung, while it works.
+-- One row per queue of each worker that can be notified, while it works.
 CREATE TABLE leasehold_job_bell (
     queue      text   COLLATE "C" NOT NULL,
-    bell       bytea  NOT NULL,  -- 16 random bytes: what is rung with
+    bell       bytea  NOT NULL,  -- 16 random bytes: the subscriber's id
     session_id bytea  NOT NULL,  -- hears while this session lives
     address    text   NOT NULL,  -- where; empty: by the database's notifications alone
     CONSTRAINT leasehold_job_bell_pkey PRIMARY KEY (queue, bell)
@@ -455,7 +459,9 @@ CREATE TABLE leasehold_grant_history_rule (
     is_on smallint NOT NULL DEFAULT 0,
     keep  bigint   NOT NULL DEFAULT 2592000000000,  -- microseconds
     CONSTRAINT leasehold_grant_history_rule_pkey PRIMARY KEY (id),
-    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1)
+    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1),
+    CONSTRAINT leasehold_grant_history_rule_in_range
+        CHECK (is_on BETWEEN 0 AND 1 AND keep BETWEEN 0 AND 3162240000000000)
 );
 INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
 
@@ -469,32 +475,26 @@ CREATE TABLE leasehold_migration (
     CONSTRAINT leasehold_migration_pkey PRIMARY KEY (version)
 );
 
-INSERT INTO leasehold_migration (version, name, checksum, finished) VALUES
-    (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602', true),
-    (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
-    (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),
-    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true),
-    (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true),
-    (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true),
-    (7, 'proofs_from_6', '5b9941243a1537f7c63dbdb7b52cf6dbd08dbee7c26986c3591e7d0f9c45471e', true),
-    (8, 'jobs_from_7', 'fb9fcd1de9f114fb3fb1f6d81d4c7d41d3962e1dd059a2b351e54f5c8cc2664f', true),
-    (9, 'job_schedules_from_7',
-     '65e70e41a3cabca9e568b8648d7d6e851b34d0da095162d6aa8a233d5808a0fb', true),
-    (10, 'enqueue_from_7',
-     '6d81b3e2ab60e2b55b09ef8fedcf97b80c2c533b9e7dc4c2b40f4613326d5deb', true),
-    (11, 'job_needs_from_7',
-     '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a', true),
-    (12, 'run_schedules_from_7',
-     'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5', true),
-    (13, 'grant_history_from_7',
-     'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80', true),
-    (14, 'job_values_from_7',
-     '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b', true),
-    (15, 'enqueue_by_index_from_7',
-     '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7', true),
-    (16, 'numbers_by_hand_from_7',
-     'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5', true),
-    (17, 'job_kinds_from_7',
-     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', true),
-    (18, 'job_texts_from_7',
-     '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd', true);
+INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, true FROM (VALUES
+  (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602'),
+  (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5'),
+  (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7'),
+  (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004'),
+  (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216'),
+  (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98'),
+  (7, 'proofs_from_6', '5b9941243a1537f7c63dbdb7b52cf6dbd08dbee7c26986c3591e7d0f9c45471e'),
+  (8, 'jobs_from_7', 'fb9fcd1de9f114fb3fb1f6d81d4c7d41d3962e1dd059a2b351e54f5c8cc2664f'),
+  (9, 'job_schedules_from_7', '65e70e41a3cabca9e568b8648d7d6e851b34d0da095162d6aa8a233d5808a0fb'),
+  (10, 'enqueue_from_7', '6d81b3e2ab60e2b55b09ef8fedcf97b80c2c533b9e7dc4c2b40f4613326d5deb'),
+  (11, 'job_needs_from_7', '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a'),
+  (12, 'run_schedules_from_7', 'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5'),
+  (13, 'grant_history_from_7', 'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80'),
+  (14, 'job_values_from_7', '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b'),
+  (15, 'enqueue_by_index_from_7',
+   '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7'),
+  (16, 'numbers_by_hand_from_7',
+   'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5'),
+  (17, 'job_kinds_from_7', '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618'),
+  (18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd'),
+  (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a')
+) AS m;

@@ -69,7 +69,7 @@ CREATE INDEX leasehold_waiter_session ON leasehold_waiter (session_id);
 CREATE INDEX leasehold_waiter_owner ON leasehold_waiter (owner);
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
--- of such a key has no owner: it is the gate, and its fence counts the grants.
+-- of such a key has no owner: it is the lock header, and its fence counts the grants.
 CREATE TABLE leasehold_holder (
     lock_key   BLOB    NOT NULL,
     owner      BLOB    NOT NULL,  -- 16 random bytes of this grant
@@ -92,6 +92,10 @@ CREATE TABLE leasehold_fence_mark (
     fence   INTEGER NOT NULL,
     boot_id TEXT    NOT NULL
 );
+CREATE TRIGGER leasehold_fence_mark_numbers
+BEFORE UPDATE OF fence ON leasehold_fence_mark
+WHEN typeof(NEW.fence) <> 'integer' OR NEW.fence NOT BETWEEN 0 AND 4611686018427387904
+BEGIN SELECT RAISE(ABORT, 'fence: a whole number from 0 on'); END;
 
 INSERT INTO leasehold_fence_mark (id, fence, boot_id) VALUES (1, 0, '');
 
@@ -139,6 +143,12 @@ CREATE TABLE leasehold_upkeep (
     sweeps_to  INTEGER NOT NULL,              -- what ended before is gone after this pass
     swept_to   INTEGER NOT NULL               -- what ended before is gone
 ) WITHOUT ROWID;
+CREATE TRIGGER leasehold_upkeep_numbers
+BEFORE UPDATE OF turn, unfinished, passes ON leasehold_upkeep
+WHEN typeof(NEW.turn) <> 'integer' OR NEW.turn NOT BETWEEN 0 AND 4611686018427387904
+    OR typeof(NEW.unfinished) <> 'integer' OR NEW.unfinished NOT BETWEEN 0 AND 4611686018427387904
+    OR typeof(NEW.passes) <> 'integer' OR NEW.passes NOT BETWEEN 0 AND 4611686018427387904
+BEGIN SELECT RAISE(ABORT, 'turn, unfinished and passes: whole numbers from 0 on'); END;
 
 INSERT INTO leasehold_upkeep (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
 VALUES
@@ -377,10 +387,10 @@ WHEN typeof(NEW.is_paused) <> 'integer' OR typeof(NEW.version) <> 'integer'
      OR typeof(NEW.unique_conflict) <> 'integer' OR NEW.unique_conflict NOT BETWEEN 1 AND 2
 BEGIN SELECT RAISE(ABORT, 'numbers of a schedule are whole and in their range'); END;
 
--- One row per queue of each worker that can be rung, while it works.
+-- One row per queue of each worker that can be notified, while it works.
 CREATE TABLE leasehold_job_bell (
     queue      TEXT NOT NULL,
-    bell       BLOB NOT NULL,  -- 16 random bytes: what is rung with
+    bell       BLOB NOT NULL,  -- 16 random bytes: the subscriber's id
     session_id BLOB NOT NULL,  -- hears while this session lives
     address    TEXT NOT NULL,  -- where
     PRIMARY KEY (queue, bell)
@@ -423,6 +433,11 @@ CREATE TABLE leasehold_grant_history_rule (
     clock_offset INTEGER NOT NULL DEFAULT 0,
     boot_id      TEXT    NOT NULL DEFAULT ''
 );
+CREATE TRIGGER leasehold_grant_history_rule_numbers
+BEFORE UPDATE OF is_on, keep ON leasehold_grant_history_rule
+WHEN typeof(NEW.is_on) <> 'integer' OR NEW.is_on NOT BETWEEN 0 AND 1
+    OR typeof(NEW.keep) <> 'integer' OR NEW.keep NOT BETWEEN 0 AND 3162240000000000
+BEGIN SELECT RAISE(ABORT, 'is_on: 0 or 1; keep: microseconds, 100 years at most'); END;
 INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
 
 -- Which migrations were applied, one row each.
@@ -463,4 +478,6 @@ VALUES
     (17, 'job_kinds_from_7',
      '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', 1),
     (18, 'job_texts_from_7',
-     'b97304c79aea778862bd373ba4f258d378cfb4b3e9ab31860ace46b0ddb08b82', 1);
+     'b97304c79aea778862bd373ba4f258d378cfb4b3e9ab31860ace46b0ddb08b82', 1),
+    (19, 'own_numbers_from_7',
+     '45bfb9ac625fd96e0bab701e440f30ed345a86e5db5ab5d6121ec0df28b347c0', 1);

@@ -54,12 +54,12 @@ public:
         execute(text, {});
         return true;
     }
-    bool wait_for_bell(std::chrono::milliseconds patience) override {
-        if (take_bell()) return true;
+    bool wait_for_notification(std::chrono::milliseconds timeout) override {
+        if (take_notification()) return true;
         pollfd waits{PQsocket(connection_.get()), POLLIN, 0};
-        if (poll(&waits, 1, static_cast<int>(patience.count())) <= 0) return false;
+        if (poll(&waits, 1, static_cast<int>(timeout.count())) <= 0) return false;
         if (PQconsumeInput(connection_.get()) != 1) fail();
-        return take_bell();
+        return take_notification();
     }
 
 private:
@@ -68,14 +68,14 @@ private:
         PQclear(found);
         if (!is_done) fail();
     }
-    // Rung once or many times: the same.
-    bool take_bell() {
-        bool has_rung = false;
+    // Notified once or many times: the same.
+    bool take_notification() {
+        bool was_notified = false;
         while (PGnotify* const each = PQnotifies(connection_.get())) {
             PQfreemem(each);
-            has_rung = true;
+            was_notified = true;
         }
-        return has_rung;
+        return was_notified;
     }
     [[noreturn]] void fail() { throw std::runtime_error(PQerrorMessage(connection_.get())); }
 

@@ -1,12 +1,13 @@
 #pragma once
-// Waits for a mutex without a thread that waits, and calls a completion with the outcome.
+// Waits for a mutex without a thread that waits, and calls a completion with the outcome;
+// leader_election::campaign_async() waits for an office in the same way.
 //
-//   closing.acquire_async({.patience = 5s}, [](std::exception_ptr failure, acquisition got) {
+//   closing.acquire_async({.timeout = 5s}, [](std::exception_ptr failure, acquisition got) {
 //       if (got) publish(report, got->token());
 //   });
 //
-// In a coroutine: leasehold/await.hpp. With an event loop of your own: give `post`;
-// examples/asio_acquire.cpp does so with Boost.Asio.
+// In a coroutine: leasehold/await.hpp. With Boost.Asio: leasehold/asio.hpp. With another event
+// loop: give `post`.
 //
 // | the call …                          | its completion is called with                          |
 // |-------------------------------------|--------------------------------------------------------|
@@ -44,29 +45,30 @@
 // queues, a statement time-out at most, and not for completions. The last copy of a database handle
 // runs the completions that its thread has left, unless a completion destroys that copy.
 //
-// Errors: a std::system_error that is no leasehold::error, thrown by acquire_async() if no thread
-// can be started; then the completion is not called. The completion gets every other error.
-#include <chrono>
+// Errors: acquire_async() throws invalid_argument if the completion is empty, and a
+// std::system_error that is no leasehold::error if no thread can be started; then the completion is
+// not called. The completion gets every other error.
 #include <exception>
-#include <functional>
+#include <optional>
 #include <stop_token>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/lease.hpp"
 
 namespace leasehold {
 
 // Runs the work elsewhere and soon: boost::asio::post(io, work), or the same of a thread pool.
-using executor = std::function<void(std::function<void()> work)>;
+using post_function = callable<void(callable<void()> work)>;
 
-using acquire_completion = std::function<void(std::exception_ptr failure, acquisition got)>;
+using acquire_completion = callable<void(std::exception_ptr failure, acquisition got)>;
 
 struct async_wait {
-    // The longest wait; zero or less asks once. By default the call waits for ever.
-    wait_time patience = std::chrono::nanoseconds::max();
+    // The longest wait; zero or less asks once. The call waits for ever if unset.
+    std::optional<wait_time> timeout{};
     // Ends the wait. A request that comes with a grant does not undo the grant.
     std::stop_token cancel{};
     // Runs the completion. If it is empty, a thread of the library does.
-    executor post{};
+    post_function post{};
 };
 
 }  // namespace leasehold

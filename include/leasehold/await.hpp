@@ -1,9 +1,8 @@
 #pragma once
 // Waits for a mutex in a coroutine of any type that can wait for anything.
 //
-//   if (auto lease = co_await leasehold::acquire(closing, {.patience = 5s, .post = post})) {
-//       publish(report, lease->token());
-//   }
+//   const leasehold::async_wait how{.timeout = 5s, .post = post};
+//   if (auto lease = co_await leasehold::acquire(closing, how)) publish(report, lease->token());
 //
 // | the wait                    | in the coroutine                                     |
 // |-----------------------------|------------------------------------------------------|
@@ -53,9 +52,14 @@ private:
     std::optional<acquisition> got_{};
 };
 
-// `wanted` must exist until the coroutine goes on.
-inline acquire_awaiter acquire(mutex& wanted, async_wait how = {}) {
-    return {wanted, std::move(how)};
+// `wanted` must exist until the coroutine goes on. `how` must be a named object: GCC 12 destroys a
+// braced one in an expression with co_await twice.
+inline acquire_awaiter acquire(mutex& wanted, const async_wait& how) {
+    return {wanted, how};
 }
+inline acquire_awaiter acquire(mutex& wanted) {
+    return {wanted, async_wait{}};
+}
+acquire_awaiter acquire(mutex& wanted, async_wait&& how) = delete;
 
 }  // namespace leasehold

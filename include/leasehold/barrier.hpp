@@ -45,10 +45,12 @@
 #include <stop_token>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/whole_count.hpp"
 
 namespace leasehold {
 
@@ -64,7 +66,7 @@ public:
     barrier(
         session& within,
         leasehold::key name,
-        std::int64_t participants,
+        whole_count participants,
         barrier_settings settings = {}
     );
     barrier(barrier&&) noexcept;
@@ -72,10 +74,10 @@ public:
     ~barrier();
 
     // Takes part in a phase. Answers with the number of the phase that was passed, or nullopt if
-    // patience ended, or `cancel` was requested, before it was complete.
+    // `timeout` ran out, or `cancel` was requested, before it was complete.
     [[nodiscard]] std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
     [[nodiscard]] std::optional<fencing_token> arrive_and_wait_for(
-        wait_time patience, std::stop_token cancel = {}
+        wait_time timeout, std::stop_token cancel = {}
     );
     [[nodiscard]] std::optional<fencing_token> arrive_and_wait_until(
         wait_deadline deadline, std::stop_token cancel = {}
@@ -84,25 +86,26 @@ public:
     // Takes part, and stays inside: the token of the lease is the number of the phase. Otherwise
     // the lease is like any other; if it is released without leave(), it waits for nobody.
     acquisition enter(std::stop_token cancel = {});
-    acquisition enter_for(wait_time patience, std::stop_token cancel = {});
+    acquisition enter_for(wait_time timeout, std::stop_token cancel = {});
     acquisition enter_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
-    // died. False if patience ended, or `cancel` was requested, before that; the lease is released
-    // all the same. invalid_argument for a lease that is not one of this barrier in this session.
+    // died. False if `timeout` ran out, or `cancel` was requested, before that; the lease is
+    // released all the same. invalid_argument for a lease that is not one of this barrier in this
+    // session.
     [[nodiscard]] bool leave(lease&& inside, std::stop_token cancel = {});
-    [[nodiscard]] bool leave_for(lease&& inside, wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] bool leave_for(lease&& inside, wait_time timeout, std::stop_token cancel = {});
     [[nodiscard]] bool leave_until(
         lease&& inside, wait_deadline deadline, std::stop_token cancel = {}
     );
 
-    std::int64_t participants() const noexcept;
-    const leasehold::key& key() const noexcept;
+    std::int64_t participants() const;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/barrier.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "barrier"> inner_;
 };
 
 }  // namespace leasehold

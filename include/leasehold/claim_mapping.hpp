@@ -11,7 +11,7 @@
 // A mapping is checked against the database before the first statement that uses it, so that a
 // wrong name or type is a clear error and cannot hurt the transaction it is used in. check(db) does
 // so when a program starts, or else the first use does. A mapping that cannot be right is an error,
-// with the ALTER TABLE that cures it; a missing index is a warning, which only check() gives.
+// with the ALTER TABLE that cures it; a missing index is a warning, which only the checks give.
 //
 // Errors: no such table or column; another type than the role needs; a value that is not of its
 // column's type; two values that are one to it, as 'p' and 'P' by many collations; a key without an
@@ -20,14 +20,15 @@
 // or partitioned by (PostgreSQL); a version of 8 or 16 bits; an expiry too coarse for the term.
 // On PostgreSQL a missing right is errc::permission_denied before it is needed, since the refusal
 // would abort the transaction: USAGE of the schema, SELECT of the columns that it reads, UPDATE of
-// those that a claim changes, and UPDATE of any column to lock rows; only versioned_claim's read()
-// needs no UPDATE.
-// Warnings, by check(db) to the observer and by check(tx) as its answer: no index for several rows,
-// or for those whose term has passed, which is one on state and expires_at; on MySQL and MariaDB a
-// time_kind::instant in a session with daylight saving; a version of 32 bits or that may be null;
-// an expiry without milliseconds, which the engine rounds; on SQLite a primary key that may be
-// null; on PostgreSQL a row_claim that asks for what the table is partitioned by: if somebody
-// moves a row to another partition, a program that claims it at that moment is aborted (40001).
+// those that a claim changes, and UPDATE of any column to lock rows. Only read_in() of
+// versioned_claim needs no UPDATE.
+// Warnings, by check(db) to the observer and by check_in(tx) as its answer: no index for several
+// rows, or for those whose term has passed, which is one on state and expires_at; on MySQL and
+// MariaDB a time_kind::instant in a session with daylight saving; a version of 32 bits or that may
+// be null; an expiry without milliseconds, which the engine rounds; on SQLite a primary key that
+// may be null; on PostgreSQL a row_claim that asks for what the table is partitioned by: if
+// somebody moves a row to another partition, a program that claims it at that moment is aborted
+// (40001).
 //
 // A value has the type of its column: an integer, a number, text or bytes. Digits as text are a
 // number; truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; the value of an enumeration is
@@ -107,7 +108,7 @@ enum class time_kind {
 };
 
 // A column that says how far a row has got. A row with `from` may be claimed, and one with `to` is
-// claimed. finish() writes `done`, a third value; null leaves the row at `to`.
+// claimed. finish_in() writes `done`, a third value; null leaves the row at `to`.
 struct state_column {
     std::string column{};
     value from{};

@@ -37,7 +37,7 @@ private:
         const std::chrono::duration<Rep, Period>& length
     ) {
         using std::chrono::nanoseconds;
-        if (length <= length.zero()) return nanoseconds{0};
+        if (!(length > length.zero())) return nanoseconds{0};  // also for what is no number
         using real = std::chrono::duration<long double, std::nano>;
         if (real{length} >= real{nanoseconds::max()}) return nanoseconds::max();
         return std::chrono::ceil<nanoseconds>(length);

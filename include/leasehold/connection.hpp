@@ -84,6 +84,7 @@ public:
     // For the library: a transaction that begins here is the program's own, which may keep it open
     // while it makes other calls.
     void set_is_callers(bool is_callers) noexcept { is_callers_ = is_callers; }
+    bool is_callers() const noexcept { return is_callers_; }
 
     // True when the other side answers a trivial statement. False leaves the connection unfit.
     bool answers() noexcept;
@@ -91,13 +92,10 @@ public:
     // Wake-ups. If can_notify() is false they do not exist, and the next three throw `unsupported`.
     virtual bool can_notify() const noexcept { return false; }
     virtual void listen(std::string_view channel);
-    virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);
+    virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds timeout);
     // The descriptor to poll(2) for reading together with others, once wait_for_notification(0) has
     // answered nullopt; -1 if there is none, and only the call itself can wait.
     virtual int notification_descriptor() const noexcept { return -1; }
-
-protected:
-    bool is_callers() const noexcept { return is_callers_; }
 
 private:
     bool is_callers_ = false;

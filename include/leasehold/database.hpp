@@ -21,7 +21,6 @@
 //
 // Threads: safe, all of it; copies share one pool.
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,9 +29,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/observer.hpp"
 
 namespace leasehold {
@@ -62,8 +63,8 @@ struct database_settings {
     // The address to which other machines send the message that it is a waiter's turn here; with
     // one, this handle also tells waiters of other machines. An address of this machine, by number,
     // with a UDP port or without one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the
-    // database's own bell rings, if it has one. A port belongs to one handle; not for machines
-    // behind NAT. A message that comes in is only a hint.
+    // database's own notifications tell of it, if it has any. A port belongs to one handle; not for
+    // machines behind NAT. A message that comes in is only a hint.
     std::string wakeup_address{};
     // For a cluster that could be written to at several nodes (Galera, Group Replication with
     // several primaries): true says that all programs write to one and the same node, such as
@@ -90,19 +91,19 @@ struct database_settings {
 struct connect_limits {
     // Converts from a duration and to one: connectors that know of no requests need not.
     connect_limits(std::chrono::milliseconds time, std::stop_token request = {}) noexcept
-        : patience(time), stop(std::move(request)) {}
-    operator std::chrono::milliseconds() const noexcept { return patience; }
+        : timeout(time), stop(std::move(request)) {}
+    operator std::chrono::milliseconds() const noexcept { return timeout; }
 
-    std::chrono::milliseconds patience;
+    std::chrono::milliseconds timeout;
     std::stop_token stop;
     // Throws if the database handle refuses a server it has been connected to: then a connector
     // that knows of several hosts asks the next. A connector with a single host need not call it.
-    std::function<void(connection&)> admit{};
+    callable<void(connection&)> admit{};
 };
 
 // Makes one connection, within these limits. Drivers provide it; you may, too, also as a function
 // of a std::chrono::milliseconds.
-using connector = std::function<std::unique_ptr<connection>(const connect_limits& within)>;
+using connector = callable<std::unique_ptr<connection>(const connect_limits& within)>;
 
 // The use of a pool at one moment.
 struct pool_use {
@@ -126,10 +127,10 @@ public:
 
     // Calls body(tx) in a transaction of its own, commits it, and answers as the body did. After
     // errc::transient, such as a serialization failure or a deadlock, the transaction was undone,
-    // and the body is called anew in another one after a pause, `attempts` times in all, 1 or more.
-    // Other errors come out at once: those of begin(), time-outs, and all whose
-    // outcome_is_unknown(), because the commit may have been made. The body neither ends nor moves
-    // `tx`.
+    // and the body is called anew in another one after a pause, `attempts` times in all: 1 or more,
+    // or this throws invalid_argument. Other errors come out at once: those of begin(), time-outs,
+    // and all whose outcome_is_unknown(), because the commit may have been made. The body neither
+    // ends nor moves `tx`.
     template <class Body>
     auto in_transaction(Body&& body, int attempts = 5) const;
 
@@ -137,7 +138,8 @@ public:
     // transaction takes (VACUUM, CREATE INDEX CONCURRENTLY), and for single ones. It has
     // statement_timeout; open another database with a longer one for a slow statement. Behind a
     // pooler PostgreSQL sees it in a transaction of its own all the same, and refuses those.
-    // Errors: of connection.hpp; outcome_is_unknown() if its answer was lost.
+    // Errors: of connection.hpp; outcome_is_unknown() if its answer was lost; wrong_transaction for
+    // a statement that begins or ends a transaction, such as BEGIN.
     result execute(std::string_view sql, const parameters& values = {}) const;
 
     // Connects if need be and describes the server.
@@ -146,16 +148,19 @@ public:
     // Sends nothing. The connections of heartbeats, waiters and workers do not belong to the pool.
     pool_use pool_usage() const;
 
-    const database_settings& settings() const noexcept;
+    const database_settings& settings() const;
 
     class implementation;  // private: src/database/database.hpp
+    static void require_attempts(int attempts);
     // Pauses before another attempt, if there is to be one.
     static bool may_repeat(const error& failure, int attempt, int attempts);
-    explicit database(std::shared_ptr<implementation> made) noexcept : inner_(std::move(made)) {}
-    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+    const std::shared_ptr<implementation>& inner() const { return inner_; }
 
 private:
-    std::shared_ptr<implementation> inner_;
+    friend struct handle_maker;
+    explicit database(std::shared_ptr<implementation> made) noexcept : inner_(std::move(made)) {}
+
+    handle<std::shared_ptr<implementation>, "database"> inner_;
 };
 
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
@@ -163,6 +168,10 @@ private:
 // Valid while that object is. A reference to a `transaction` knows when the transaction has ended;
 // calls that take the reference throw wrong_transaction then. If the transaction goes to another
 // thread, make the reference anew there.
+// A call that gets a transaction of another database than its own throws wrong_transaction, and
+// changes nothing. There is one exception: enqueue_in() and admit_in() with a connection that the
+// program's own client library has lent, on a server. They compare the engine alone, since asking
+// the server would take one more round trip in each call; they write into the database they get.
 class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}
@@ -195,6 +204,10 @@ private:
 //   lease->verify_in(tx);
 //   tx.commit();
 //
+// execute() throws wrong_transaction for a statement that begins or ends a transaction, such as
+// COMMIT, and sends nothing. MySQL and MariaDB commit before and after most statements that change
+// tables or rights (CREATE, ALTER, DROP, GRANT …), which this does not notice: keep those out.
+//
 // SQLite has one writer: beside an open transaction a call of the same handle and thread that
 // writes without it throws wrong_transaction, since it would wait in vain. A transaction belongs to
 // the thread that used it last.
@@ -218,11 +231,12 @@ private:
     friend class transaction_ref;
     class state;
     explicit transaction(std::unique_ptr<state> held);
-    std::unique_ptr<state> held_;
+    handle<std::unique_ptr<state>, "transaction"> held_;
 };
 
 template <class Body>
 auto database::in_transaction(Body&& body, int attempts) const {
+    require_attempts(attempts);
     for (int attempt = 1;; ++attempt) {
         transaction tx = begin();
         try {

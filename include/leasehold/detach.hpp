@@ -105,7 +105,7 @@ struct LEASEHOLD_EXPORT detached_session {
         lock_kind kind = lock_kind::mutex;
         hold_mode mode = hold_mode::exclusive;
         std::int64_t permits = 1;
-        // The time that was left of semaphore_settings::hold_at_most; nullopt: no term.
+        // The time that was left of semaphore_settings::max_hold; nullopt: no term.
         std::optional<std::chrono::microseconds> term_left{};
         bool operator==(const hold&) const = default;
     };
@@ -122,7 +122,7 @@ struct LEASEHOLD_EXPORT detached_session {
 
 // Spends the session: its leases are lost here (session_ended), and none of them is released. A
 // hold with a fixed term does not live with it, and stays: detach() that lease. One round trip.
-LEASEHOLD_EXPORT detached_session detach(session&& whole);
+[[nodiscard]] LEASEHOLD_EXPORT detached_session detach(session&& whole);
 
 struct adopted_session {
     leasehold::session session;
@@ -132,7 +132,7 @@ struct adopted_session {
 // Goes on with a session, under the caller's own settings. nullopt if it has ended, or somebody
 // else adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
 // heartbeat, which comes at once.
-LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
+[[nodiscard]] LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
     database db, const detached_session& what, session_settings settings = {}
 );
 

@@ -156,7 +156,7 @@ LEASEHOLD_EXPORT std::vector<finding> diagnose(
 );
 
 // Everything known of one key, with what follows from it.
-struct key_examination {
+struct key_diagnosis {
     std::optional<lock_info> lock{};        // of the oldest holder, or the last one; see describe()
     std::vector<lock_info> holders{};       // oldest grant first
     std::optional<session_info> session{};  // of the oldest holder; nothing for a fixed term
@@ -165,7 +165,7 @@ struct key_examination {
     std::vector<finding> findings{};
 };
 
-LEASEHOLD_EXPORT key_examination diagnose_key(const database& db, const key& name);
+LEASEHOLD_EXPORT key_diagnosis diagnose_key(const database& db, const key& name);
 
 // The worst of them; good if there is none.
 LEASEHOLD_EXPORT severity worst_of(const std::vector<finding>& findings) noexcept;

@@ -13,10 +13,9 @@ enum class engine {
     mysql = 2,     // 8.0.1 or newer
     mariadb = 3,   // 10.6 or newer
     sqlite = 4,    // 3.35 or newer
-    memory = 5,    // the model that the tests compare the engines with; no database at all
 };
 
-// "postgres", "mysql", "mariadb", "sqlite", "memory".
+// "postgres", "mysql", "mariadb", "sqlite".
 LEASEHOLD_EXPORT std::string_view name_of(engine which) noexcept;
 
 // The way that statements and answers take between this process and the server.

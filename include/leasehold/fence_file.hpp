@@ -16,20 +16,20 @@
 // flock(2) on PATH.lock, which the kernel frees when a process dies.
 // Does not promise: anything to programs that write without admit(). An action that was killed
 // half-way leaves half of its work, so it should write a new file and rename it. A process that is
-// stopped within its action keeps all others waiting (they give up after `patience`). Deleting
+// stopped within its action keeps all others waiting (they give up after `timeout`). Deleting
 // PATH.lock lets two act at once. On network file systems the file is as safe as their flock and
 // rename are: Linux asks the NFS server since 2.6.12, and with `local_lock=flock` nobody but
 // itself.
 //
 // Threads: safe; across processes too.
-// Errors: lease_lost; timed_out if somebody else's action took longer than `patience`;
+// Errors: lease_lost; timed_out if somebody else's action took longer than `timeout`;
 // database_error if the file cannot be read or written, or does not hold a number.
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 
@@ -43,8 +43,8 @@ public:
 
     void admit(
         fencing_token token,
-        const std::function<void()>& action,
-        std::chrono::milliseconds patience = std::chrono::seconds{10}
+        const callable<void()>& action,
+        std::chrono::milliseconds timeout = std::chrono::seconds{10}
     ) const;
 
     // The highest token admitted so far; nullopt if there was none.

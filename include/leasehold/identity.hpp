@@ -19,6 +19,7 @@
 namespace leasehold {
 
 // 128 random bits. Printed as 32 lower-case hexadecimal digits.
+// An owner_id and a session_id are identities that neither compare with nor convert to each other.
 class LEASEHOLD_EXPORT identity {
 public:
     static constexpr std::size_t size_bytes = 16;
@@ -44,8 +45,36 @@ private:
 // Writes its text().
 LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const identity& id);
 
-using owner_id = identity;
-using session_id = identity;
+template <class Kind>
+class identity_of_kind {
+public:
+    static constexpr std::size_t size_bytes = identity::size_bytes;
+
+    identity_of_kind() = default;
+    identity_of_kind(const identity& any) : id_(any) {}  // NOLINT: converts on purpose
+    static identity_of_kind random() { return identity::random(); }
+    static identity_of_kind from_bytes(std::string_view bytes) {
+        return identity::from_bytes(bytes);
+    }
+    static identity_of_kind from_text(std::string_view hexadecimal) {
+        return identity::from_text(hexadecimal);
+    }
+    std::string bytes() const { return id_.bytes(); }
+    std::string text() const { return id_.text(); }
+    const identity& untyped() const noexcept { return id_; }
+    // NOLINTNEXTLINE(modernize-use-nullptr): as above
+    auto operator<=>(const identity_of_kind&) const = default;
+
+    friend std::ostream& operator<<(std::ostream& out, const identity_of_kind& id) {
+        return out << id.untyped();
+    }
+
+private:
+    identity id_{};
+};
+
+using owner_id = identity_of_kind<struct owner_kind>;
+using session_id = identity_of_kind<struct session_kind>;
 
 // A number that only grows, per key: a store that remembers the highest it has seen can refuse a
 // holder that lost its lease and does not know it yet (Kleppmann 2016; Chubby's sequencer).
@@ -70,6 +99,12 @@ template <>
 struct hash<leasehold::identity> {
     size_t operator()(const leasehold::identity& id) const noexcept {
         return hash<string_view>{}({id.bytes_.data(), id.bytes_.size()});
+    }
+};
+template <class Kind>
+struct hash<leasehold::identity_of_kind<Kind>> {
+    size_t operator()(const leasehold::identity_of_kind<Kind>& id) const noexcept {
+        return hash<leasehold::identity>{}(id.untyped());
     }
 };
 template <>

@@ -19,6 +19,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
+#include "leasehold/page.hpp"
 #include "leasehold/session_info.hpp"
 
 namespace leasehold {
@@ -37,32 +38,22 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
     const database& db, std::string_view prefix = {}
 );
 
-// The keys that begin with `prefix` and that nobody holds, greater than `after` in byte order of
-// their names: a page of at most `limit`, 1 to 100,000. Each has the token and the name of its last
-// holder, and free_for; a key that was idle for so long that it was cleaned up is missing.
-//
-//   std::string last;
-//   for (auto page = list_free_keys(db); !page.empty(); page = list_free_keys(db, {}, last)) {
-//       for (const auto& each : page) print(each);
-//       last = page.back().key;
-//   }
-LEASEHOLD_EXPORT std::vector<lock_info> list_free_keys(
-    const database& db, std::string_view prefix = {}, std::string_view after = {}, int limit = 1000
-);
-
-// A part of that list, for programs that show it: its cost does not grow with the number of holds.
+// A page of keys, in byte order of their names: see page.hpp.
 struct lock_filter {
-    std::string prefix{};  // only keys that begin so
-    std::string after{};   // only keys greater than this
-    int limit = 100;       // 1 to 1,000 entries
+    std::string prefix{};                // only keys that begin so
+    std::optional<std::string> after{};  // only keys greater than this
+    int limit = 100;                     // 1 to 1,000 entries
 };
-struct lock_page {
-    std::vector<lock_info> locks{};     // as of list_locks()
-    std::optional<std::string> next{};  // `after` of the next page; nullopt: this is the last
-};
-// The entries of one key are all on one page. Of a key with more of them than `limit` the youngest
-// are left out, and `holders` counts them all.
-LEASEHOLD_EXPORT lock_page list_some_locks(const database& db, const lock_filter& filter);
+using lock_page = page<lock_info, std::string>;
+
+// A part of list_locks(db), for programs that show it. Its cost does not grow with the number of
+// holds. The entries of one key are all on one page. Of a key with more of them than `limit` the
+// youngest are left out, and `holders` counts them all.
+LEASEHOLD_EXPORT lock_page list_locks(const database& db, const lock_filter& filter);
+
+// Keys that nobody holds. Each has the token and the name of its last holder, and free_for; a key
+// that was idle for so long that it was cleaned up is missing.
+LEASEHOLD_EXPORT lock_page list_free_keys(const database& db, const lock_filter& filter = {});
 
 // Counts what list_locks() would list. Reads a row or two of each of them, and sends three numbers.
 LEASEHOLD_EXPORT lock_counts count_locks(const database& db, std::string_view prefix = {});
@@ -72,10 +63,13 @@ LEASEHOLD_EXPORT lock_counts count_locks(const database& db, std::string_view pr
 // writers.
 LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(const database& db, const key& name);
 
-// The queues of all keys that begin with `prefix` (empty: all), in byte order of keys and each in
-// its own order. One statement for a thousand waiters, however many keys they wait for.
-LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
-    const database& db, std::string_view prefix = {}
+struct waiter_filter {
+    std::string prefix{};  // only keys that begin so; empty: all
+};
+// The queues of these keys, in byte order of keys and each in its own order. One statement for a
+// thousand waiters, however many keys they wait for.
+LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(
+    const database& db, const waiter_filter& filter
 );
 
 // The open transaction that keeps the key's row locked; nullopt if none does. A key stays closed

@@ -82,7 +82,7 @@ enum class on_conflict {
 };
 
 // The moment until which a job waits for those it needs.
-enum class need_until {
+enum class dependency_until {
     completed = 1,  // until they have completed; is cancelled if one is discarded or cancelled
     ended = 2,      // until they have ended, however
 };
@@ -129,11 +129,11 @@ struct new_job {
     int max_rescues = 3;  // 1 to 10,000
     // Numbers of jobs, in any queue, which must end before it is due. A job whose row no longer
     // exists has completed. Not with run_at or delay.
-    std::vector<job_id> needs{};
+    std::vector<job_id> depends_on{};
     // Jobs in the list of enqueue_many() which must end before, by their places from 0 on; in any
     // order, but no circle.
-    std::vector<std::size_t> needs_of_list{};
-    need_until needs_until = need_until::completed;
+    std::vector<std::size_t> depends_on_listed{};
+    dependency_until depends_until = dependency_until::completed;
 };
 
 struct enqueued_job {
@@ -166,7 +166,7 @@ struct job_info {
     std::optional<std::chrono::microseconds> running_for{};  // where running
     std::optional<std::chrono::microseconds> ended_ago{};    // set if it has ended
     // The jobs that it waits for, at most 100; only find_job() tells.
-    std::vector<job_id> needs{};
+    std::vector<job_id> depends_on{};
 };
 
 }  // namespace leasehold

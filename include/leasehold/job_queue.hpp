@@ -49,6 +49,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/job.hpp"
+#include "leasehold/page.hpp"
 
 namespace leasehold {
 
@@ -110,13 +111,13 @@ public:
     // Enqueues jobs, and one that needs them all: it runs when the last of them has ended, however
     // they ended, or as `until` says. All or none. Without jobs it runs at once.
     enqueued_batch enqueue_batch(
-        std::vector<new_job> jobs, new_job then, need_until until = need_until::ended
+        std::vector<new_job> jobs, new_job then, dependency_until until = dependency_until::ended
     ) const;
     enqueued_batch enqueue_batch_in(
         transaction_ref inside,
         std::vector<new_job> jobs,
         new_job then,
-        need_until until = need_until::ended
+        dependency_until until = dependency_until::ended
     ) const;
     // Tells idle workers of new jobs, which they would otherwise find at their next look. A program
     // calls this after its commit if it enqueues in a transaction of a lent connection, or by SQL.
@@ -151,9 +152,10 @@ struct job_filter {
     std::optional<job_id> after{};     // greater ids only: the next page
     int limit = 100;                   // 1 to 10,000
 };
+using job_page = page<job_info, job_id>;
 
 // By id. Lists jobs that have ended as long as they are kept.
-LEASEHOLD_EXPORT std::vector<job_info> list_jobs(const database& db, const job_filter& filter = {});
+LEASEHOLD_EXPORT job_page list_jobs(const database& db, const job_filter& filter = {});
 
 enum class cancel_outcome {
     cancelled = 1,  // it will not run, or not again

@@ -58,8 +58,8 @@ struct job_schedule {
     std::string queue{};  // the queue of its jobs
     // One of the two: see schedule::cron() and schedule::every().
     std::string cron{};
-    std::string zone = "UTC";            // of `cron`
-    std::chrono::microseconds every{0};  // 1 s to 366 days
+    std::string zone = "UTC";                          // of `cron`
+    std::optional<std::chrono::microseconds> every{};  // 1 s to 366 days
     // Without run_at and delay; on_conflict::fail is not for schedules.
     new_job job{};
     misfire_policy misfire = misfire_policy::fire_once;

@@ -46,9 +46,11 @@
 #include <stop_token>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/whole_count.hpp"
 
 namespace leasehold {
 
@@ -67,7 +69,7 @@ class LEASEHOLD_EXPORT latch {
 public:
     static constexpr std::int64_t max_count = 1'000'000'000;
 
-    latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings = {});
+    latch(session& within, leasehold::key name, whole_count count, latch_settings settings = {});
     latch(latch&&) noexcept;
     latch& operator=(latch&&) noexcept;
     ~latch();
@@ -81,19 +83,19 @@ public:
     void arrive(lease&& place);
 
     [[nodiscard]] latch_tally tally();
-    // Waits for the latch to open: for `patience`, or until cancelled. The session need not be
+    // Waits for the latch to open: for `timeout`, or until cancelled. The session need not be
     // live.
-    [[nodiscard]] latch_tally wait_for(wait_time patience, std::stop_token cancel = {});
+    [[nodiscard]] latch_tally wait_for(wait_time timeout, std::stop_token cancel = {});
     [[nodiscard]] latch_tally wait_until(wait_deadline deadline, std::stop_token cancel = {});
     [[nodiscard]] latch_tally wait(std::stop_token cancel = {});
 
-    std::int64_t count() const noexcept;
-    const leasehold::key& key() const noexcept;
+    std::int64_t count() const;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/latch.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "latch"> inner_;
 };
 
 }  // namespace leasehold

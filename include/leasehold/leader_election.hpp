@@ -34,15 +34,17 @@
 // most 4,000 bytes; lease_lost from proclaim(); otherwise the database's errors.
 // After etcd's concurrency.Election (campaign, proclaim, observe, resign) and Chubby's sequencers.
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "leasehold/async.hpp"
+#include "leasehold/callable.hpp"
 #include "leasehold/detach.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -51,7 +53,7 @@ namespace leasehold {
 
 // The leader, as the database saw it when it was asked.
 struct leader_info {
-    fencing_token term{};
+    fencing_token token{};
     owner_id owner{};
     std::string node_info{};                   // name@host:pid, for people
     std::optional<std::string> metadata{};     // the proclamation
@@ -65,12 +67,12 @@ struct election_settings {
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
     // Called when elected, in the campaigning thread, before campaign() returns. An exception from
     // it ends the term, as resign() does, and comes out of campaign().
-    std::function<void(fencing_token term)> on_elected{};
+    callable<void(fencing_token token)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
     // the leader resigned. Always after on_elected has returned, also if the term is lost before
     // that: an on_elected that blocks for longer than the session's margin makes it late. The
     // observer is warned of a std::exception that it throws.
-    std::function<void(fencing_token term, loss_reason why)> on_lost{};
+    callable<void(fencing_token token, loss_reason why)> on_lost{};
 };
 
 // A term in office.
@@ -81,15 +83,15 @@ public:
     // Resigns. Never throws; errors go to the observer.
     ~leadership();
 
-    fencing_token term() const noexcept;
+    fencing_token token() const;
     // Fires when the term ends, however it does. The reason: why_lost().
-    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&;
     std::stop_token lost() const&& = delete;
-    loss_reason why_lost() const noexcept;
+    loss_reason why_lost() const;
     // As lease::held_locally(), deadline() and verify_in().
-    bool held_locally() const& noexcept;
+    bool held_locally() const&;
     bool held_locally() const&& = delete;
-    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&;
     local_clock::time_point deadline() const&& = delete;
     void verify_in(transaction_ref tx) &;
 
@@ -101,14 +103,15 @@ public:
     release_outcome resign();
 
     // The lease of the office, for all else.
-    leasehold::lease& lease() & noexcept;
+    leasehold::lease& lease() &;
 
     class implementation;  // private: src/locks/leader_election.cpp
-    explicit leadership(std::unique_ptr<implementation> held) noexcept;
-    explicit leadership(std::nullptr_t) = delete;
 
 private:
-    std::unique_ptr<implementation> held_;
+    friend struct handle_maker;
+    explicit leadership(std::unique_ptr<implementation> held) noexcept;
+
+    handle<std::unique_ptr<implementation>, "leadership"> held_;
 };
 
 // The outcome of a campaign: an office, or who leads instead.
@@ -141,9 +144,14 @@ public:
     // at once, without a question to the database. Throws session_lost when the session is lost:
     // campaign again with a new one.
     campaign_result campaign(std::stop_token cancel = {});
-    // Waits for `patience` at most.
-    campaign_result campaign_for(wait_time patience, std::stop_token cancel = {});
+    // Waits for `timeout` at most.
+    campaign_result campaign_for(wait_time timeout, std::stop_token cancel = {});
     campaign_result campaign_until(wait_deadline deadline, std::stop_token cancel = {});
+    // Waits without a thread, as mutex::acquire_async() does: async.hpp. on_elected is called in
+    // the thread of the completion, before it.
+    void campaign_async(
+        async_wait how, callable<void(std::exception_ptr failure, campaign_result outcome)> done
+    );
 
     // Goes on with a term that another process gave up by detach(): the same term, and followers
     // see no change but of node_info. on_elected is called here, too. Refused if the term has ended
@@ -151,12 +159,12 @@ public:
     // invalid_argument for the lease of another key.
     campaign_result adopt(const detached_lease& what);
 
-    const leasehold::key& key() const noexcept;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/leader_election.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "leader_election"> inner_;
 };
 
 // Detaches the office without its leader, for adopt() of another process, with its proclamation: as
@@ -184,9 +192,9 @@ public:
     // cancelled, and at once if that was before the call. It waits for a database that does not
     // answer, and asks again.
     bool next(std::stop_token cancel = {});
-    // Waits for `patience` at most; false, too, when nothing changed. Throws if the last answer was
+    // Waits for `timeout` at most; false, too, when nothing changed. Throws if the last answer was
     // an error.
-    bool next_for(wait_time patience, std::stop_token cancel = {});
+    bool next_for(wait_time timeout, std::stop_token cancel = {});
     bool next_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // The leader as of the last next(). Its durations are those at the moment of the change.

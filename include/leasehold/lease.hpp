@@ -14,9 +14,9 @@
 // | lost     | fired    | throws lease_lost  | not_held   | –                                   |
 // | released | fired    | throws lease_lost  | not_held   | –                                   |
 //
-// An expired lease is over for the database, and nobody here has been told. Then release() says
-// `released` if nobody has held the key since, and frees it; it says not_held, and changes
-// nothing, if somebody has. A fixed term can be given back in this way when it is lost, too.
+// A lease is expired when the database counts it as over and nobody here has been told yet. Then
+// release() frees the key and says `released`, unless somebody has held the key since: in that case
+// it changes nothing and says not_held. It frees a lost lease of a fixed term in the same way.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then
@@ -38,6 +38,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
@@ -61,66 +62,70 @@ public:
 
     // A temporary lease is given back at once. A program that asks one for a reference, or how long
     // it lives, does not compile.
-    const leasehold::key& key() const& noexcept;
+    const leasehold::key& key() const&;
     const leasehold::key& key() const&& = delete;
-    fencing_token token() const noexcept;
-    const owner_id& owner() const& noexcept;
+    fencing_token token() const;
+    const owner_id& owner() const&;
     const owner_id& owner() const&& = delete;
 
     // Fires when the lease is lost or released. The reason: why_lost(). Callbacks run one after
     // another on the thread that found out, often the session's own: one that blocks delays all
     // others, and heartbeats; one that throws ends the program, as std::stop_callback says. Set a
     // flag, signal a thread.
-    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&;
     std::stop_token lost() const&& = delete;
-    loss_reason why_lost() const noexcept;
+    loss_reason why_lost() const;
     // Fires when somebody asked the holder to let go (see request_revoke in inspect.hpp): with its
     // next heartbeat, never for a fixed term. The holder decides what to do about it.
-    std::stop_token revoke_requested() const& noexcept;
+    std::stop_token revoke_requested() const&;
     std::stop_token revoke_requested() const&& = delete;
     // Compares the local deadline alone, and sends nothing.
-    bool held_locally() const& noexcept;
+    bool held_locally() const&;
     bool held_locally() const&& = delete;
-    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&;
     local_clock::time_point deadline() const&& = delete;
 
-    // Begins the term of a lease anew (hold_at_most of a mutex, or of a semaphore): from now on it
-    // lives for `hold_at_most`, 1 ms to 366 days, also if that ends sooner than before. False: it
-    // is lost already, and lost() has fired. For a mutex: waits for transactions that hold a proof
-    // of it; if this throws, and the outcome is unknown, deadline() is the earlier of both ends.
-    // invalid_argument for a lease without a term.
-    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most) &;
+    // Gives a lease of fixed_term (or max_hold) a new term: it ends `term` from now, 1 ms to 366
+    // days, even if that is sooner than before. False: the lease is lost, and lost() has fired. The
+    // call for a mutex waits for transactions that hold a proof of the lease. If the call throws
+    // and its outcome is unknown, deadline() is the earlier of both ends. invalid_argument for a
+    // lease without a term.
+    [[nodiscard]] bool extend(std::chrono::microseconds term) &;
 
     // Asks the database: false means lost, and lost() has fired.
     [[nodiscard]] bool verify() &;
-    // Takes part in the caller's transaction, best as its last statement: throws lease_lost, and
-    // the caller rolls back; or keeps every other owner out until the transaction ends. One
-    // statement; blocks neither readers nor the heartbeat.
-    // Any isolation level, but acquire first, then begin: at REPEATABLE READ and above a snapshot
-    // may be older than the grant, and your reads from it older than the writes of the last holder.
-    // PostgreSQL refuses then, and the lease counts as lost; MySQL and MariaDB prove by the newest
-    // row and do not see it. At these levels the lock's row may also have changed since because
-    // somebody began to wait or asked for revocation: PostgreSQL, and MariaDB with
-    // innodb_snapshot_isolation, end the transaction with a serialization failure, which is
-    // transient; the lease is still held, and the work may be run again in a new transaction.
+    // Takes part in the caller's transaction, best as its last statement. Either it keeps every
+    // other owner out until the transaction ends, or it throws lease_lost and the caller rolls
+    // back. One statement; it blocks neither readers nor the heartbeat.
+    // Any isolation level, but acquire first, then begin. At REPEATABLE READ and above a snapshot
+    // may be older than the grant, and then your reads are older than the last holder's writes.
+    // PostgreSQL refuses that, and the lease counts as lost. MySQL and MariaDB prove by the newest
+    // row, and cannot see it.
+    // At these levels the lock's row may also have changed since the snapshot, because somebody
+    // began to wait or asked for revocation. PostgreSQL, and MariaDB with
+    // innodb_snapshot_isolation, then end the transaction with a serialization failure, which is
+    // transient. The lease is still held: run the work again in a new transaction.
     // Errors: wrong_transaction if none is open; transient as said.
     void verify_in(transaction_ref tx) &;
 
-    // Gives the key back. Repeating it is harmless. If the database does not answer it tries again
-    // for pool_timeout; then the session goes on, and this throws, or says `unknown`. Commit
-    // first: a transaction of database::begin() that has proved this lease (on SQLite any that this
-    // thread has open) keeps its row locked. Then nothing is sent, this says `unknown`, the
-    // observer is told why, and the end of the transaction releases. If the transaction is on a
-    // connection of yours, this waits for it, for a statement_timeout at most.
+    // Gives the key back. Repeating it is harmless. If the database does not answer, this tries
+    // again for pool_timeout. After that the session goes on trying, and this throws, or says
+    // `unknown`.
+    // Commit first: a transaction that has proved this lease keeps its row locked (on SQLite: any
+    // that this thread has open). If database::begin() began that transaction, nothing is sent,
+    // this says `unknown`, the observer is told why, and the end of the transaction releases. If
+    // the transaction is on a connection of yours, this waits for it, for a statement_timeout at
+    // most.
     release_outcome release();
 
     class implementation;  // private: src/locks/lease.hpp
-    explicit lease(std::shared_ptr<implementation> held) noexcept;
-    explicit lease(std::nullptr_t) = delete;
-    const std::shared_ptr<implementation>& inner() const noexcept { return held_; }
+    const std::shared_ptr<implementation>& inner() const { return held_; }
 
 private:
-    std::shared_ptr<implementation> held_;
+    friend struct handle_maker;
+    explicit lease(std::shared_ptr<implementation> held) noexcept;
+
+    handle<std::shared_ptr<implementation>, "lease"> held_;
 };
 
 // The key of a refused try, and its holder.

@@ -43,9 +43,7 @@ public:
     [[nodiscard]] bool try_lock() { return keep(mutex_.try_acquire()); }
     void unlock() noexcept;
 
-    [[nodiscard]] bool try_lock_for(wait_time patience) {
-        return keep(mutex_.acquire_for(patience));
-    }
+    [[nodiscard]] bool try_lock_for(wait_time timeout) { return keep(mutex_.acquire_for(timeout)); }
     [[nodiscard]] bool try_lock_until(wait_deadline deadline) {
         return keep(mutex_.acquire_until(deadline));
     }

@@ -67,12 +67,12 @@
 // text() is not of one moment, but each histogram counts as many as it has in its buckets.
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/observer.hpp"
 
@@ -103,7 +103,7 @@ struct metrics_settings {
         std::chrono::minutes{30},
     };
     // Maps a key to the label it is counted under; empty: keys are not told apart.
-    std::function<std::string(std::string_view key)> label_of_key{};
+    callable<std::string(std::string_view key)> label_of_key{};
     std::string label_name = "key";
     std::size_t max_labels = 100;  // of keys, and of queues with their kinds; "other" is one more
 };

@@ -21,6 +21,7 @@
 //
 // Threads: safe.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,8 @@
 namespace leasehold {
 
 struct migrate_settings {
-    int to_version = -1;  // -1: the newest known
-    bool resume = false;  // run a half-applied migration again
+    std::optional<int> to_version{};  // unset: the newest known
+    bool resume = false;              // run a half-applied migration again
 };
 
 struct migration_step {
@@ -58,11 +59,11 @@ LEASEHOLD_EXPORT std::vector<migration_step> migrate_down(const database& db, in
 // for a fault that it finds: `problem` has that.
 LEASEHOLD_EXPORT std::vector<migration_step> migration_status(const database& db);
 
-// The SQL that migrate() (from version `from` to `to`) or migrate_down() would run, with the names
-// filled in and the records it would leave; runs by hand in psql, mysql or sqlite3. Taking all back
-// leaves the table of the records, empty, which migrate() uses again.
+// The SQL that migrate() (from version `from` to `to`, or to the newest) or migrate_down() would
+// run, with the names filled in and the records it would leave; runs by hand in psql, mysql or
+// sqlite3. Taking all back leaves the table of the records, empty, which migrate() uses again.
 LEASEHOLD_EXPORT std::string migration_sql(
-    engine which, const table_names& names, int from = 0, int to = -1
+    engine which, const table_names& names, int from = 0, std::optional<int> to = {}
 );
 
 // The SQL that gives a user of the database the rights that a program needs on these tables, and no

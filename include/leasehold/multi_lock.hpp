@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -50,7 +51,7 @@ namespace leasehold {
 
 struct multi_lock_settings {
     // A fixed term for all keys, 1 ms to 366 days, instead of a life with the session; see mutex.
-    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::optional<std::chrono::microseconds> fixed_term{};
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
@@ -63,31 +64,31 @@ public:
     ~multi_lease();
 
     // The keys in byte order, each once, and their tokens in the same order.
-    const std::vector<key>& keys() const& noexcept;
+    const std::vector<key>& keys() const&;
     const std::vector<key>& keys() const&& = delete;
-    const std::vector<fencing_token>& tokens() const& noexcept;
+    const std::vector<fencing_token>& tokens() const&;
     const std::vector<fencing_token>& tokens() const&& = delete;
     // Throws invalid_argument for a key that is not among them.
     fencing_token token(const key& of) const;
     // One owner id for all of them.
-    const owner_id& owner() const& noexcept;
+    const owner_id& owner() const&;
     const owner_id& owner() const&& = delete;
 
     // Fires when the first of the keys is lost, or the lease is released.
-    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&;
     std::stop_token lost() const&& = delete;
-    loss_reason why_lost() const noexcept;
+    loss_reason why_lost() const;
     // Fires when the holder was asked for any of the keys; see lease::revoke_requested.
-    std::stop_token revoke_requested() const& noexcept;
+    std::stop_token revoke_requested() const&;
     std::stop_token revoke_requested() const&& = delete;
-    bool held_locally() const& noexcept;
+    bool held_locally() const&;
     bool held_locally() const&& = delete;
-    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&;
     local_clock::time_point deadline() const&& = delete;
 
     // See lease::extend; one statement for each key. If it throws, some keys may have the new term:
     // deadline() is the earliest of all ends.
-    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most) &;
+    [[nodiscard]] bool extend(std::chrono::microseconds term) &;
 
     // Asks the database: false means that at least one is lost, and lost() has fired.
     [[nodiscard]] bool verify() &;
@@ -98,11 +99,12 @@ public:
     release_outcome release();
 
     class implementation;  // private: src/locks/multi_lease.hpp
-    explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
-    explicit multi_lease(std::nullptr_t) = delete;
 
 private:
-    std::shared_ptr<implementation> held_;
+    friend struct handle_maker;
+    explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
+
+    handle<std::shared_ptr<implementation>, "multi_lease"> held_;
 };
 
 // The outcome of a try: a lease on all keys, or the holder of the first busy one.
@@ -125,16 +127,16 @@ public:
     multi_acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested.
     multi_acquisition acquire(std::stop_token cancel = {});
-    // Waits for `patience` at most; zero or less asks once.
-    multi_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
+    // Waits for `timeout` at most; zero or less asks once.
+    multi_acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     multi_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
-    const std::vector<key>& keys() const noexcept;
+    const std::vector<key>& keys() const;
 
     class implementation;  // private: src/locks/multi_lock.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "multi_lock"> inner_;
 };
 
 }  // namespace leasehold

@@ -26,26 +26,33 @@
 // | its process dies               | is passed over when its session did | –                    |
 // | its row is lost (an operator)  | is taken anew, at the end           | –                    |
 //
-// A waiter learns of its turn at once from a release through the same database handle (and its
-// copies); from other processes of the machine, and others with a wakeup_address (database.hpp), by
-// a datagram to its handle's own socket; from processes elsewhere by a notification if the database
-// has them (PostgreSQL; on SQLite the file itself); and by a look every min_poll to max_poll in any
-// case: one statement for everybody who waits on one handle. It holds no pooled connection
-// meanwhile.
-// A call that was asked to stop before it began is empty, at once, and asks the database nothing.
-// An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
-// call beyond its time: the call ends by its deadline (after a second at least, in which a
-// connection may be opened), when it is cancelled or when its session is lost, and one statement
-// time-out later if a statement was under way, which the session then settles.
-// acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
-// whose waiting calls have no queue and ask again and again, have no such call.
-// Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
-// before its waiters; so may a waiting call with its first try. Waiting calls that come while a
-// transaction with a proof is open queue when that has ended, in any order.
+// | the key is released by …                  | the next waiter learns of its turn by           |
+// |-------------------------------------------|-------------------------------------------------|
+// | the same database handle, or a copy of it | the release itself, at once                     |
+// | another process of the machine            | a datagram to the socket of the waiter's handle |
+// | another machine, if both handles have a   | a datagram over the network                     |
+// | wakeup_address (database.hpp)             |                                                 |
+// | another machine otherwise                 | PostgreSQL's notifications                      |
+// | a process with the same SQLite file       | the change of the file                          |
+// | any of them, if nothing of that arrives   | its look, every min_poll to max_poll            |
 //
-// If the answer to a try was lost on the way, the library asks again with the owner id; when that
-// too fails the call throws an error whose outcome_is_unknown(), and the session goes on settling
-// the try, so that a grant nobody knows of outlives the error by no more than moments.
+// Each look is one statement for all waiters of a handle. A waiter holds no pooled connection.
+// A call that was asked to stop before it began is empty, at once, and asks the database nothing.
+// An outage ends no wait: the call goes on when the database answers again. An outage does not
+// prolong a wait either. The call ends by its deadline, but not before it has tried for a second to
+// open a connection. It also ends when it is cancelled, and when its session is lost. If a
+// statement is under way then, the call ends one statement time-out later at most, and the session
+// settles that statement.
+// acquire_async() waits in the same way without a thread: async.hpp; so does campaign_async() of an
+// election. The other kinds of locks have no such call, because they have no queue: their waiting
+// calls ask again and again.
+// Does not promise: fairness of tries. A key can be free while others wait for it, as after a
+// death: a try may have it before them, and so may the first try of a waiting call. Waiting calls
+// that come while a transaction with a proof is open queue when that has ended, in any order.
+//
+// If the answer to a try is lost, the library asks again with the owner id. If that fails, too, the
+// call throws an error whose outcome_is_unknown(). The session then settles the try, so that a
+// grant nobody knows of outlives the error by moments only.
 //
 // Threads: distinct objects, safe; one mutex object, safe.
 // Errors: invalid_argument for a bad key or setting, or a key in use as something else than a
@@ -63,6 +70,7 @@
 
 #include "leasehold/async.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/pending_lease.hpp"
@@ -79,7 +87,7 @@ struct mutex_settings {
     // recursive hold does not begin it anew. A call that waits gets its term at the hand-over. A
     // waiter whose process died may still be handed the key within the session's ttl, and then
     // nobody has it until the term is over, or force_release().
-    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::optional<std::chrono::microseconds> fixed_term{};
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
     // After a holder died (its session or term ran out), nobody gets the key for this time, 0 to 60
@@ -107,19 +115,13 @@ public:
     acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested, before the call or in it.
     acquisition acquire(std::stop_token cancel = {});
-    // Waits for `patience` at most; zero or less asks once.
-    acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
+    // Waits for `timeout` at most; zero or less asks once.
+    acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
-    // Waits without a thread: `done(failure, got)` is called when the wait is over. Any callable
-    // that can be moved. Promise, errors and threads: async.hpp. In coroutines: await.hpp.
-    template <class Completion>
-    void acquire_async(async_wait how, Completion done) {
-        const auto held = std::make_shared<Completion>(std::move(done));
-        start_acquire(std::move(how), [held](std::exception_ptr failure, acquisition got) {
-            (*held)(std::move(failure), std::move(got));
-        });
-    }
+    // Waits without a thread: `done(failure, got)` is called when the wait is over. Promise, errors
+    // and threads: async.hpp. In coroutines: await.hpp; with Asio: asio.hpp.
+    void acquire_async(async_wait how, acquire_completion done);
 
     // Asks once, in a transaction of the caller's: the hold stands or falls with the transaction,
     // see pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also if it
@@ -134,14 +136,12 @@ public:
     // change leasehold's tables.
     pending_acquisition try_acquire_in(transaction_ref tx);
 
-    const leasehold::key& key() const noexcept;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/mutex.cpp
 
 private:
-    void start_acquire(async_wait how, acquire_completion done);
-
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "mutex"> inner_;
 };
 
 }  // namespace leasehold

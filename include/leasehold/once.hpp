@@ -28,9 +28,9 @@
 // If the key itself is held, by a run of another tick or by a mutex of this name, the answer is
 // `running`. While a task runs its name is locked as a mutex is: list_locks() shows it, force can
 // free it, and it has a token that grows with each run. When its process dies the key is free
-// within the session's ttl (with hold_at_most: when that has passed), and the tick can run again.
+// within the session's ttl (with fixed_term: when that has passed), and the tick can run again.
 //
-// A run that took longer than hold_at_most has failed its tick: destroying it unfinished after that
+// A run that took longer than fixed_term has failed its tick: destroying it unfinished after that
 // records it as failed, with a text that says so, and the tick does not run again. That needs a
 // process that lives, a database that answers, and a tick that nobody has started again: heed
 // lost().
@@ -61,6 +61,7 @@
 #include <vector>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/run_info.hpp"
 #include "leasehold/schedule.hpp"
@@ -75,7 +76,7 @@ struct once_settings {
     std::chrono::microseconds hold_at_least{0};
     // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
     // it has passed, and only then, also if its process has died. A limit, too: see above.
-    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::optional<std::chrono::microseconds> fixed_term{};
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
     // A call that comes at most this long before a fire time means that one, because the host's
@@ -107,7 +108,7 @@ struct run_outlook {
 };
 
 // One run of a task. If it is destroyed without finish() it is abandoned; if it took longer than
-// hold_at_most it has failed.
+// fixed_term it has failed.
 class [[nodiscard]] LEASEHOLD_EXPORT task_run {
 public:
     task_run(task_run&&) noexcept;
@@ -116,17 +117,17 @@ public:
     ~task_run();
 
     // The fire time that the run is for.
-    schedule::instant tick() const noexcept;
+    schedule::instant tick() const;
     // As those of the lease: heed lost(), and prove writes with verify_in(tx).
-    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&;
     std::stop_token lost() const&& = delete;
-    bool held_locally() const& noexcept;
+    bool held_locally() const&;
     bool held_locally() const&& = delete;
-    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&;
     local_clock::time_point deadline() const&& = delete;
     void verify_in(transaction_ref tx) &;
     // The lease of the run, for all else.
-    leasehold::lease& lease() & noexcept;
+    leasehold::lease& lease() &;
 
     // Records the result and gives the key back. Throws the database's error if it could not be
     // asked; the run then counts as unfinished.
@@ -142,29 +143,29 @@ public:
     // As finish(), and with the exception that is being handled: of a run that is not finished yet.
     finish_outcome finish_rest();
     void finish_failed() noexcept;
-    explicit task_run(std::unique_ptr<implementation> started) noexcept;
-    explicit task_run(std::nullptr_t) = delete;
 
 private:
-    std::unique_ptr<implementation> inner_;
+    friend struct handle_maker;
+    explicit task_run(std::unique_ptr<implementation> started) noexcept;
+
+    handle<std::unique_ptr<implementation>, "task_run"> inner_;
 };
 
 // The outcome of a try to start: a run, or the reason why not.
 class [[nodiscard]] LEASEHOLD_EXPORT run_start : public try_result<run_start, task_run> {
 public:
     explicit run_start(task_run started) : try_result(std::move(started)) {}
-    run_start(run_outlook refused, const key& wanted)
-        : outlook_(std::move(refused)), wanted_(wanted.name()) {}
+    run_start(run_outlook refused, const key& wanted);
 
     // The reason, if refused.
-    const run_outlook& outlook() const& noexcept { return outlook_; }
+    const run_outlook& outlook() const& noexcept;
     const run_outlook& outlook() const&& = delete;
 
     [[noreturn]] void refuse() const;
 
 private:
-    run_outlook outlook_;
-    std::string wanted_{};  // where refused
+    struct refusal;
+    std::shared_ptr<const refusal> why_{};  // where refused
 };
 
 class LEASEHOLD_EXPORT once {
@@ -182,8 +183,10 @@ public:
     run_start start(std::stop_token cancel = {});
     // Starts as start() does, calls body(run), and finishes the run: as succeeded when `body` has
     // returned. If `body` throws, the run has failed with that text, and the exception comes out.
-    // A run that the body has finished by itself, perhaps in a transaction, stays as it was
-    // recorded. Empty: the start was refused; the function outlook() says why.
+    // A body that returns later than fixed_term has succeeded, too, unless another run has started.
+    // A run that the body has finished by itself stays as it was recorded; if the transaction of
+    // its finish_in() was not committed, the run has failed. Empty: the start was refused; the
+    // function outlook() says why.
     template <class Body>
     [[nodiscard]] std::optional<finish_outcome> run(Body&& body, std::stop_token cancel = {}) {
         run_start started = start(std::move(cancel));
@@ -200,7 +203,7 @@ public:
     class implementation;  // private: src/runs/once.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "once"> inner_;
 };
 
 // Says whether start() would be refused, without a session: one read. `none` if it would wait.

@@ -48,6 +48,7 @@
 #include <optional>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
@@ -63,11 +64,11 @@ public:
     // then runs out.
     ~pending_lease();
 
-    const leasehold::key& key() const& noexcept;
+    const leasehold::key& key() const&;
     const leasehold::key& key() const&& = delete;
-    fencing_token token() const noexcept;
+    fencing_token token() const;
     // The owner id that the row has once the transaction is committed.
-    const owner_id& owner() const& noexcept;
+    const owner_id& owner() const&;
     const owner_id& owner() const&& = delete;
 
     // Asks the database for the outcome of the transaction, which must have ended. One read where
@@ -75,11 +76,12 @@ public:
     acquisition confirm();
 
     class implementation;  // private: src/locks/pending_lease.hpp
-    explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
-    explicit pending_lease(std::nullptr_t) = delete;
 
 private:
-    std::unique_ptr<implementation> inner_;
+    friend struct handle_maker;
+    explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
+
+    handle<std::unique_ptr<implementation>, "pending_lease"> inner_;
 };
 
 // The outcome of a try in a transaction: a pending lease, or the holder of the key instead.

@@ -56,6 +56,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -85,15 +86,15 @@ public:
     quorum& operator=(quorum&&) noexcept;
     ~quorum();
 
-    std::size_t size() const noexcept;
+    std::size_t size() const;
     // The number of grants that make a lease: a majority, or all.
-    std::size_t needed() const noexcept;
+    std::size_t needed() const;
 
     class implementation;  // private: src/locks/quorum.hpp
-    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+    const std::shared_ptr<implementation>& inner() const { return inner_; }
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "quorum"> inner_;
 };
 
 class [[nodiscard]] LEASEHOLD_EXPORT quorum_lease {
@@ -104,20 +105,20 @@ public:
     ~quorum_lease();
 
     // The token of each server, in the order they were given; nullopt if it did not grant.
-    const std::vector<std::optional<fencing_token>>& tokens() const& noexcept;
+    const std::vector<std::optional<fencing_token>>& tokens() const&;
     const std::vector<std::optional<fencing_token>>& tokens() const&& = delete;
     // The number of grants that count as held now.
-    std::size_t held_count() const noexcept;
+    std::size_t held_count() const;
 
     // Fires when less than a majority is left, or it was released.
-    std::stop_token lost() const& noexcept;
+    std::stop_token lost() const&;
     std::stop_token lost() const&& = delete;
     // Tells why the lease was lost that broke the majority.
-    loss_reason why_lost() const noexcept;
-    bool held_locally() const& noexcept;
+    loss_reason why_lost() const;
+    bool held_locally() const&;
     bool held_locally() const&& = delete;
     // The moment until which a majority counts as held if no further heartbeat succeeds.
-    local_clock::time_point deadline() const& noexcept;
+    local_clock::time_point deadline() const&;
     local_clock::time_point deadline() const&& = delete;
 
     // Asks all servers; true when a majority says that it is still held.
@@ -127,11 +128,12 @@ public:
     release_outcome release();
 
     class implementation;  // private: src/locks/quorum_lock.cpp
-    explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
-    explicit quorum_lease(std::nullptr_t) = delete;
 
 private:
-    std::shared_ptr<implementation> held_;
+    friend struct handle_maker;
+    explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
+
+    handle<std::shared_ptr<implementation>, "quorum_lease"> held_;
 };
 
 // The outcome of a try: a lease, or the answers of the servers.
@@ -168,14 +170,14 @@ public:
     quorum_acquisition try_acquire();
     // Waits, as long as it takes; empty only when `cancel` was requested.
     quorum_acquisition acquire(std::stop_token cancel = {});
-    // Waits for `patience` at most, and for a last try.
-    quorum_acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
+    // Waits for `timeout` at most, and for a last try.
+    quorum_acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     quorum_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     const leasehold::key& key() const noexcept { return name_; }
 
 private:
-    std::shared_ptr<quorum::implementation> servers_;
+    handle<std::shared_ptr<quorum::implementation>, "quorum_lock"> servers_;
     leasehold::key name_;
 };
 

@@ -16,6 +16,7 @@
 // Threads: safe, in any number of processes at once. Errors: those of the database.
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
@@ -31,9 +32,9 @@ struct reap_settings {
     std::chrono::seconds session_retention{3600};
     // A lock row that nobody held for this time is removed. 1 minute to 100 years.
     std::chrono::seconds lock_retention{7 * 24 * 3600};
-    // Stop after this much time even if there is more; the next call goes on there. 0: look through
-    // all tables to the end.
-    std::chrono::milliseconds timeout{0};
+    // Stop after this much time even if there is more; the next call goes on there. Unset: look
+    // through all tables to the end.
+    std::optional<std::chrono::milliseconds> timeout{};
 };
 
 struct reap_report {

@@ -5,25 +5,25 @@
 //       {.table = "task", .key = {"id"}, .columns = {"payload"},
 //        .where = {{"state", leasehold::comparison::equal, "ready"}}, .order = {"id"}}};
 //   leasehold::transaction tx = db.begin();
-//   for (const auto& each : tasks.claim_some(tx, 10, leasehold::skip_locked).rows) {
+//   for (const auto& each : tasks.claim_some_in(tx, 10, leasehold::skip_locked).rows) {
 //       work(tx, each);
 //   }
 //   tx.commit();  // the locks go
 //
 // The rows are yours until your transaction ends, however it ends; a process that dies frees them.
 //
-// | the rows asked for are …        | nowait  | skip_locked         | wait_at_most(limit)       |
+// | the rows asked for are …        | nowait  | skip_locked         | wait_at_most(timeout)     |
 // |---------------------------------|---------|---------------------|---------------------------|
 // | there, and nobody has them      | claimed | claimed             | claimed                   |
-// | locked by others, by key        | busy    | busy                | claimed, or busy at limit |
-// | some of the first n locked      | busy    | claimed: the others | claimed, or busy at limit |
+// | locked by others, by key        | busy    | busy                | claimed; busy after it    |
+// | some of the first n locked      | busy    | claimed: the others | claimed; busy after it    |
 // | not there, or not as `where`    | none    | none                | none                      |
 //
 // Promises: never more than n rows. No other program that claims, updates or deletes them can have
 // them at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
 // PostgreSQL contention does not abort your transaction: the one exception are rows that others
-// move from one partition to another, of which check() warns.
+// move from one partition to another, of which the checks warn.
 // Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
 // being changed; anything about rows outside of the table. `busy` is what the database showed at
 // that moment: the other transaction may have ended by now.
@@ -48,8 +48,8 @@
 // There the session's level counts (the one-time SET TRANSACTION does not show), and REPEATABLE
 // READ with MariaDB's innodb_snapshot_isolation, on by default since 11.6, is as on PostgreSQL. Any
 // other level is errc::wrong_transaction. An index must serve `where` and `order`: without one
-// MySQL and MariaDB lock every row they sort, and the next claimer gets nothing. check() warns; on
-// these two a claim forces the index that was found.
+// MySQL and MariaDB lock every row they sort, and the next claimer gets nothing. The checks warn;
+// on these two a claim forces the index that was found.
 //
 // Errors and threads: as versioned_claim.hpp says.
 // Source: WL#3597 "Skip locked"; PostgreSQL manual, "The Locking Clause".
@@ -61,6 +61,7 @@
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 
 namespace leasehold {
 
@@ -87,12 +88,12 @@ struct row_mapping {
 struct when_locked {
     enum class rule { refuse = 1, skip = 2, wait = 3 };
     rule what = rule::refuse;
-    std::chrono::milliseconds limit{0};  // of a wait: 0 to 1 h
+    std::chrono::milliseconds timeout{0};  // of a wait: 0 to 1 h
 };
 inline constexpr when_locked nowait{when_locked::rule::refuse, std::chrono::milliseconds{0}};
 inline constexpr when_locked skip_locked{when_locked::rule::skip, std::chrono::milliseconds{0}};
-constexpr when_locked wait_at_most(std::chrono::milliseconds limit) {
-    return {when_locked::rule::wait, limit};
+constexpr when_locked wait_at_most(std::chrono::milliseconds timeout) {
+    return {when_locked::rule::wait, timeout};
 }
 
 enum class claim_status { claimed = 1, busy = 2, none = 3 };
@@ -114,7 +115,7 @@ struct claimed_row {
     row columns{};     // those of the mapping
 };
 
-struct claimed_rows {
+struct [[nodiscard]] claimed_rows {
     claim_status status = claim_status::none;
     std::vector<claimed_row> rows{};  // where claimed
 
@@ -127,22 +128,22 @@ public:
 
     // The checks of versioned_claim.
     void check(const database& db) const;
-    std::vector<std::string> check(transaction_ref tx) const;
+    std::vector<std::string> check_in(transaction_ref tx) const;
 
     // The row with this key, if it is as `where` says.
-    claimed_rows claim(transaction_ref tx, const parameters& key, when_locked others) const;
+    claimed_rows claim_in(transaction_ref tx, const parameters& key, when_locked others) const;
     // The first rows in the mapping's order, at most n, 1 to 1000. `and_where` adds to the
     // mapping's own conditions.
-    claimed_rows claim_some(
+    claimed_rows claim_some_in(
         transaction_ref tx, int n, when_locked others, const std::vector<condition>& and_where = {}
     ) const;
 
-    const row_mapping& mapping() const noexcept;
+    const row_mapping& mapping() const;
 
     class implementation;  // private: src/claims/row_claim.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "row_claim"> inner_;
 };
 
 }  // namespace leasehold

@@ -43,6 +43,7 @@
 #include <string_view>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 
 namespace leasehold {
 
@@ -64,7 +65,7 @@ public:
     instant next(instant after) const;
 
     // For people: "30 2 * * MON-FRI (Europe/Berlin)", "every 3600 s".
-    const std::string& text() const noexcept;
+    const std::string& text() const;
     // The schedule that has this text().
     static schedule parse(std::string_view text);
 
@@ -72,7 +73,7 @@ public:
 
 private:
     explicit schedule(std::shared_ptr<const implementation> made) noexcept;
-    std::shared_ptr<const implementation> inner_;
+    handle<std::shared_ptr<const implementation>, "schedule"> inner_;
 };
 
 }  // namespace leasehold

@@ -39,7 +39,6 @@
 // Errors: invalid_argument as above, for a bad key or setting, and if the key is in use as
 // another kind; otherwise the database's errors.
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,9 +46,11 @@
 #include <utility>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/whole_count.hpp"
 
 namespace leasehold {
 
@@ -64,7 +65,7 @@ struct semaphore_settings {
     // them when that has passed. lost() fires first, as at the end of a session, and then the
     // session gives them back. lease::extend() begins the term anew. This process keeps the term: a
     // process that hangs as a whole has its permits until its session has ended.
-    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::optional<std::chrono::microseconds> max_hold{};
 };
 
 class LEASEHOLD_EXPORT semaphore {
@@ -73,7 +74,7 @@ public:
 
     // `permits`: 1 to max_permits, the same in every program that does not follow the key.
     semaphore(
-        session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings = {}
+        session& within, leasehold::key name, whole_count permits, semaphore_settings settings = {}
     );
     semaphore(semaphore&&) noexcept;
     semaphore& operator=(semaphore&&) noexcept;
@@ -82,53 +83,40 @@ public:
     // `wanted` permits in one lease, 1 to permits(), which a follower asks the key for; a wait for
     // more than there are by then ends with invalid_argument. try_acquire asks once; acquire()
     // waits as long as it takes and is empty only when `cancel` was requested; the timed calls wait
-    // for `patience` at most.
-    acquisition try_acquire(std::int64_t wanted = 1);
-    acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
+    // for `timeout` at most.
+    acquisition try_acquire(whole_count wanted = 1);
+    acquisition acquire(whole_count wanted = 1, std::stop_token cancel = {});
     acquisition acquire(std::stop_token cancel) { return acquire(1, std::move(cancel)); }
-    // Permits are whole: 2.9 of them would be 2.
-    template <std::floating_point Number>
-    acquisition try_acquire(Number wanted) = delete;
-    template <std::floating_point Number>
-    acquisition acquire(Number wanted, std::stop_token cancel = {}) = delete;
-    template <std::floating_point Number>
-    acquisition acquire_for(wait_time patience, Number wanted, std::stop_token cancel = {}) =
-        delete;
-    acquisition acquire_for(
-        wait_time patience, std::int64_t wanted = 1, std::stop_token cancel = {}
-    );
-    template <std::floating_point Number>
-    acquisition acquire_until(wait_deadline deadline, Number wanted, std::stop_token cancel = {}) =
-        delete;
+    acquisition acquire_for(wait_time timeout, whole_count wanted = 1, std::stop_token cancel = {});
     acquisition acquire_until(
-        wait_deadline deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
+        wait_deadline deadline, whole_count wanted = 1, std::stop_token cancel = {}
     );
 
     // The lease keeps `permits`, 1 to those it has; the other permits are free. The token stays.
     // If the outcome is unknown the lease has these, or as many as before, and can keep no more
     // than these: call it again. Throws lease_lost if the lease is no longer held; invalid_argument
     // for another number, and for a lease that is not one of this semaphore in this session.
-    void shrink_to(lease& held, std::int64_t permits);
+    void shrink_to(lease& held, whole_count permits);
 
     // Sets the number of permits, 1 to max_permits, for all that use the key, and for this object.
     // Programs that do not follow the key, and name another number, are refused as long as anybody
     // holds a permit, and then set theirs again. Repeating the call is harmless if the outcome is
     // unknown. It also makes a key that was never used, which then has one permit in use for a
     // moment. Throws invalid_argument for another number, and if the key is in use as another kind.
-    void set_permits(std::int64_t permits);
+    void set_permits(whole_count permits);
 
     // The number of permits that nobody has, by the database; 0 if there are fewer than are in
     // use. Reads a row for each holder.
     std::int64_t free_permits() const;
 
     // The number of permits; in a follower, as it last saw the key.
-    std::int64_t permits() const noexcept;
-    const leasehold::key& key() const noexcept;
+    std::int64_t permits() const;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/semaphore.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "semaphore"> inner_;
 };
 
 }  // namespace leasehold

@@ -14,16 +14,16 @@
 // | ended  | for ever: lost() fires, and what lived with it is released; a fixed term (mutex.hpp) |
 // |        | goes on                                                                              |
 //
-// A program that takes one lock and ends needs only two commits with `begins_with_grant`, and
+// A program that takes one lock and ends needs only two commits with `begins_with_grant` and
 // end_with(). The constructor then looks whether the database can be used, and writes nothing. The
-// row comes with the first grant of a mutex that is free, or before any other act in the session;
-// it does not come for a try that is refused. Until then the session is live, without a deadline,
-// and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. The call that begins it
-// throws the errors that the constructor would throw: that the database cannot be reached, or that
-// ttl is too short for it. Calls of other threads wait for that call, within their own deadlines.
-// If it gets no answer the session counts as begun; if it is not, the next heartbeat finds that
-// out, and the session is lost. If no thread can be started for the session (a std::system_error
-// that is no leasehold::error), it is lost, too, and its grant is free.
+// first grant of a mutex inserts the row; so does any other act in the session, before it acts. A
+// refused try inserts nothing. Until the row is there the session is live, has no deadline, and is
+// in no list, and mutex::try_acquire_in() throws wrong_transaction.
+// The call that begins the session throws what the constructor would throw: the database cannot be
+// reached, or ttl is too short for it. Other threads' calls wait for that call, within their own
+// deadlines. If the answer to that call is lost, the session counts as begun; if it has not, its
+// next heartbeat finds that out, and the session is lost. If no thread can be started for the
+// session (a std::system_error that is no leasehold::error), the session is lost and its key free.
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
@@ -44,21 +44,23 @@
 // first, as daemon(3) does, and open the database then: examples/daemon.cpp.
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
-// is missing or of another version, or a setting is out of range. A session that was moved from may
-// be ended, assigned to and destroyed; a lock or task made in it throws invalid_argument.
+// is missing or of another version, or a setting is out of range. handle.hpp says what an object
+// does that was moved from.
 //
 // Threads: safe, all of it. Two background threads: one sends heartbeats (and cleans up after the
 // dead), the other only watches the deadline, so that a hanging database cannot delay the alarm.
 #include <chrono>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/lock_info.hpp"
 
@@ -72,16 +74,16 @@ struct session_settings {
     // The time that the database waits for a sign of life: 1 s to 24 h. A crashed process blocks
     // others for at most this long.
     std::chrono::milliseconds ttl{30'000};
-    // 0: a third of ttl. At most half of ttl - margin, so that one heartbeat may fail.
-    std::chrono::milliseconds heartbeat_every{0};
-    // The time before the database's expiry at which the holder is told. 0: the smaller of 2 s and
-    // ttl / 6. Less than half of ttl.
-    std::chrono::milliseconds margin{0};
+    // Unset: a third of ttl. At most half of ttl - margin, so that one heartbeat may fail.
+    std::optional<std::chrono::milliseconds> heartbeat_every{};
+    // The time before the database's expiry at which the holder is told. Unset: the smaller of 2 s
+    // and ttl / 6. Less than half of ttl.
+    std::optional<std::chrono::milliseconds> margin{};
     // The session begins with the first grant, in one commit with it; see above.
     bool begins_with_grant = false;
     // The session cleans up after dead sessions in the background, about once in this time, at most
-    // 366 days; 0: never.
-    std::chrono::milliseconds reap_every{60'000};
+    // 366 days; never if unset.
+    std::optional<std::chrono::milliseconds> reap_every{std::chrono::milliseconds{60'000}};
 };
 
 enum class loss_reason {
@@ -105,13 +107,13 @@ public:
     ~session();
 
     // Releases everything held and removes the row. Later calls do nothing. Holders are told first.
-    // If the database does not answer, this and the destructors of all leases take one statement
-    // time-out together, or half a second to connect anew if it was silent before: by default 4 s,
-    // and under 5 s on MySQL and MariaDB, whose client library counts in whole seconds. After that
-    // nothing more is tried, also if only one connection was lost: the observer is told, and
-    // holds that could not be released end with the TTL. Then it does not wait for a heartbeat that
-    // hangs in its client library: that thread ends by itself when the library gives up. It waits
-    // as long again for a call that begins the session meanwhile (begins_with_grant).
+    // If the database does not answer, this and the destructors of all leases together take one
+    // statement time-out: 4 s by default, and under 5 s on MySQL and MariaDB, whose client library
+    // counts in whole seconds. If the database was silent before, they take half a second, in which
+    // they try to connect. After that nothing more is tried, also if only one connection was lost.
+    // The observer is told, and holds that could not be released end with the TTL. A heartbeat that
+    // hangs in its client library is not waited for: its thread ends when the library gives up. A
+    // call that begins the session meanwhile (begins_with_grant) is waited for as long again.
     void end() noexcept;
 
     // last.release(), and end(). One commit if this mutex is all that the session has, or ever
@@ -120,28 +122,29 @@ public:
     // is told.
     release_outcome end_with(lease&& last);
 
-    const session_id& id() const noexcept;
-    bool is_live() const noexcept;
+    const session_id& id() const;
+    bool is_live() const;
     // Fires once, when the session is lost or its owner ends it. The reason: why_lost(). lost() of
     // its leases fires first. lease::lost() says what a callback may do.
-    std::stop_token lost() const noexcept;
-    loss_reason why_lost() const noexcept;
+    std::stop_token lost() const;
+    loss_reason why_lost() const;
     // The moment until which the session counts as live if no further heartbeat succeeds.
-    local_clock::time_point deadline() const noexcept;
+    local_clock::time_point deadline() const;
     // The longest time so far in which no heartbeat got through. If it comes near ttl - margin,
     // such as in a fail-over, the session was nearly lost; beyond two thirds of that the observer
     // is warned.
-    std::chrono::milliseconds longest_gap() const noexcept;
-    const session_settings& settings() const noexcept;  // with the defaults filled in
-    const leasehold::database& database() const noexcept;
+    std::chrono::milliseconds longest_gap() const;
+    const session_settings& settings() const;  // with the defaults filled in
+    const leasehold::database& database() const;
 
     class implementation;  // private: src/session/session.hpp
-    const std::shared_ptr<implementation>& inner() const;
-    explicit session(std::shared_ptr<implementation> adopted) noexcept;
-    explicit session(std::nullptr_t) = delete;
+    const std::shared_ptr<implementation>& inner() const { return inner_; }
 
 private:
-    std::shared_ptr<implementation> inner_;
+    friend struct handle_maker;
+    explicit session(std::shared_ptr<implementation> adopted) noexcept;
+
+    handle<std::shared_ptr<implementation>, "session"> inner_;
 };
 
 // A lost session stays lost, and so do the locks that were made in it. This call opens a session
@@ -166,7 +169,7 @@ private:
 LEASEHOLD_EXPORT void run_in_session(
     const database& db,
     const session_settings& settings,
-    const std::function<void(session&)>& body,
+    const callable<void(session&)>& body,
     const std::stop_token& stop = {}
 );
 

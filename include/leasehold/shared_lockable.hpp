@@ -43,8 +43,8 @@ public:
     [[nodiscard]] bool try_lock_shared() { return keep(mutex_.try_acquire_shared()); }
     void unlock_shared() noexcept { unlock(); }
 
-    [[nodiscard]] bool try_lock_shared_for(wait_time patience) {
-        return keep(mutex_.acquire_shared_for(patience));
+    [[nodiscard]] bool try_lock_shared_for(wait_time timeout) {
+        return keep(mutex_.acquire_shared_for(timeout));
     }
     [[nodiscard]] bool try_lock_shared_until(wait_deadline deadline) {
         return keep(mutex_.acquire_shared_until(deadline));

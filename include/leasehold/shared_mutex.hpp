@@ -51,6 +51,7 @@
 #include <stop_token>
 
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -70,43 +71,44 @@ public:
     ~shared_mutex();
 
     // For writing. try_… asks once; acquire() waits as long as it takes and is empty only when
-    // `cancel` was requested; the timed calls wait for `patience` at most, and zero or less asks
+    // `cancel` was requested; the timed calls wait for `timeout` at most, and zero or less asks
     // once.
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
-    acquisition acquire_for(wait_time patience, std::stop_token cancel = {});
+    acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // For reading.
     acquisition try_acquire_shared();
     acquisition acquire_shared(std::stop_token cancel = {});
-    acquisition acquire_shared_for(wait_time patience, std::stop_token cancel = {});
+    acquisition acquire_shared_for(wait_time timeout, std::stop_token cancel = {});
     acquisition acquire_shared_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // For reading now and perhaps writing later; one at a time.
     acquisition try_acquire_upgradeable();
     acquisition acquire_upgradeable(std::stop_token cancel = {});
-    acquisition acquire_upgradeable_for(wait_time patience, std::stop_token cancel = {});
+    acquisition acquire_upgradeable_for(wait_time timeout, std::stop_token cancel = {});
     acquisition acquire_upgradeable_until(wait_deadline deadline, std::stop_token cancel = {});
 
     // Turns an upgradeable hold into an exclusive one. If it succeeds `from` is spent, its
-    // lost() fires, and the lease in the answer takes its place; where not, `from` is as it was.
+    // lost() fires, and the lease in the answer takes its place; where not, `from` is as it was,
+    // and a temporary one is released with the expression.
     // Commit the transaction that proved `from` first.
-    acquisition try_upgrade(lease& from);
-    acquisition upgrade(lease& from, std::stop_token cancel = {});
-    acquisition upgrade_for(lease& from, wait_time patience, std::stop_token cancel = {});
-    acquisition upgrade_until(lease& from, wait_deadline deadline, std::stop_token cancel = {});
+    acquisition try_upgrade(lease&& from);
+    acquisition upgrade(lease&& from, std::stop_token cancel = {});
+    acquisition upgrade_for(lease&& from, wait_time timeout, std::stop_token cancel = {});
+    acquisition upgrade_until(lease&& from, wait_deadline deadline, std::stop_token cancel = {});
 
     // Turns an exclusive or upgradeable hold into a shared one: the same lease, the same token.
     // Commit the transaction that proved it first. Throws lease_lost if it is no longer held.
     void downgrade(lease& held);
 
-    const leasehold::key& key() const noexcept;
+    const leasehold::key& key() const;
 
     class implementation;  // private: src/locks/shared_mutex.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "shared_mutex"> inner_;
 };
 
 }  // namespace leasehold

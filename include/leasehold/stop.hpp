@@ -43,7 +43,9 @@ public:
     either_stop(const either_stop&) = delete;
     either_stop& operator=(const either_stop&) = delete;
 
-    std::stop_token token() const noexcept { return source_.get_token(); }
+    std::stop_token token() const& noexcept { return source_.get_token(); }
+    // It passes nothing on once it is gone.
+    std::stop_token token() const&& = delete;
 
 private:
     // A callback of `source` may destroy this.

@@ -10,13 +10,13 @@
 //
 // Threads: called from any thread, by several at once. The caller that wanted a connection gets the
 // exception.
-#include <functional>
 #include <string>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/export.hpp"  // it asks for C++20
 
 namespace leasehold {
 
-using url_source = std::function<std::string()>;
+using url_source = callable<std::string()>;
 
 }  // namespace leasehold

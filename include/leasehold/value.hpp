@@ -1,12 +1,12 @@
 #pragma once
 // The data that travels between a program and its database: typed values, rows, results.
 //
-//   leasehold::result found = connection.execute("SELECT id FROM seat WHERE row = $1", {7});
-//   for (const leasehold::row& each : found.rows) sell(each.integer(0));
+//   const auto found = connection.execute("SELECT id, price FROM seat WHERE row = $1", {7});
+//   for (const leasehold::row& each : found) sell(each.integer("id"), each.real("price"));
 //
 // Threads: plain values.
-#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +17,7 @@
 
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
+#include "leasehold/whole_count.hpp"
 
 namespace leasehold {
 
@@ -25,13 +26,6 @@ struct blob {
     std::string bytes{};
     bool operator==(const blob&) const = default;
 };
-
-// std::int8_t to std::uint64_t, by whatever names; not bool, nor characters.
-template <class Number>
-concept whole_number = std::integral<Number> && sizeof(Number) <= sizeof(std::int64_t) &&
-                       !std::same_as<Number, bool> && !std::same_as<Number, char> &&
-                       !std::same_as<Number, wchar_t> && !std::same_as<Number, char8_t> &&
-                       !std::same_as<Number, char16_t> && !std::same_as<Number, char32_t>;
 
 // A parameter or a column: null, integer, floating point, text (UTF-8) or bytes.
 class LEASEHOLD_EXPORT value {
@@ -49,7 +43,7 @@ public:
     value(fencing_token token) : held_(token.number) {}
     value(std::string text) : held_(std::move(text)) {}
     value(std::string_view text) : held_(std::string(text)) {}
-    value(const char* text) : held_(std::string(text)) {}
+    value(const char* text);  // throws invalid_argument for a null pointer: send nullptr
     value(blob bytes) : held_(std::move(bytes)) {}
     // Null if `given` is empty.
     template <class Held>
@@ -60,8 +54,10 @@ public:
     bool is_null() const noexcept { return std::holds_alternative<std::monostate>(held_); }
 
     // Each throws leasehold::error (database_error) if the value is of another type or null;
-    // integer() also reads text that is a whole decimal number, and bytes() reads text.
+    // integer() and real() also read text that is such a number, as which PostgreSQL's `numeric`
+    // arrives; bytes() reads text; boolean() reads 0 and 1, as which truth values arrive.
     std::int64_t integer() const;
+    bool boolean() const;
     double real() const;
     const std::string& text() const;
     const std::string& bytes() const;
@@ -83,19 +79,57 @@ private:
 
 using parameters = std::vector<value>;
 
-struct row {
-    std::vector<value> columns{};
+// Shared by the rows of one result.
+using column_names = std::shared_ptr<const std::vector<std::string>>;
 
-    const value& at(std::size_t column) const { return columns.at(column); }
-    bool is_null(std::size_t column) const { return at(column).is_null(); }
-    std::int64_t integer(std::size_t column) const { return at(column).integer(); }
-    const std::string& text(std::size_t column) const { return at(column).text(); }
-    const std::string& bytes(std::size_t column) const { return at(column).bytes(); }
+// A column is named by its place, from 0 on, or as the database names it, letter by letter. Of
+// several of one name the first counts. Throws database_error where there is no such column.
+struct LEASEHOLD_EXPORT row {
+    std::vector<value> columns{};
+    column_names names{};
+
+    const value& at(std::size_t place) const {
+        if (place >= columns.size()) refuse(place);
+        return columns[place];
+    }
+    const value& at(std::string_view name) const;
+    template <class Column>
+    bool is_null(Column column) const {
+        return at(column).is_null();
+    }
+    template <class Column>
+    std::int64_t integer(Column column) const {
+        return at(column).integer();
+    }
+    template <class Column>
+    bool boolean(Column column) const {
+        return at(column).boolean();
+    }
+    template <class Column>
+    double real(Column column) const {
+        return at(column).real();
+    }
+    template <class Column>
+    const std::string& text(Column column) const {
+        return at(column).text();
+    }
+    template <class Column>
+    const std::string& bytes(Column column) const {
+        return at(column).bytes();
+    }
+
+private:
+    [[noreturn]] void refuse(std::size_t place) const;
 };
 
 struct result {
     std::vector<row> rows{};
     std::int64_t affected_rows = 0;  // changed by INSERT, UPDATE, DELETE; 0 for anything else
+
+    auto begin() const noexcept { return rows.begin(); }
+    auto end() const noexcept { return rows.end(); }
+    bool empty() const noexcept { return rows.empty(); }
+    std::size_t size() const noexcept { return rows.size(); }
 };
 
 }  // namespace leasehold

@@ -4,7 +4,7 @@
 //   leasehold::versioned_claim seats{{.table = "seat", .key = {"id"}, .version = "version",
 //                                     .state = {"status", "free", "sold"}}};
 //   leasehold::transaction tx = db.begin();
-//   if (auto seat = seats.try_claim(tx, {42})) {
+//   if (auto seat = seats.try_claim_in(tx, {42})) {
 //       pay(tx, *seat);
 //       tx.commit();
 //   }
@@ -14,38 +14,38 @@
 // and holds when you commit.
 //
 //   for (leasehold::versioned_row& each : batch) work(each);
-//   const auto outcomes = seats.finish(tx, batch);  // for many rows, one for each
+//   const auto outcomes = seats.finish_in(tx, batch);  // for many rows, one for each
 //
-// | the row is …                         | try_claim | update, finish, release by its claimer |
+// | the row is …                         | a claim   | a change by its claimer                |
 // |--------------------------------------|-----------|----------------------------------------|
 // | available                            | a row     | –                                      |
 // | claimed, without or before its term  | nothing   | done                                   |
 // | claimed, past its term (`expires_at`)| a row     | lost, also if nobody has claimed since |
 // | claimed again by somebody else       | nothing   | lost                                   |
-// | finished                             | nothing   | lost; `update` through its row: done   |
-// | locked by a transaction still open   | nothing   | busy, when `patience` has run out      |
+// | finished                             | nothing   | lost; update_in() of its row: done     |
+// | locked by a transaction still open   | nothing   | busy, when `busy_timeout` has run out  |
 // | not there                            | nothing   | lost                                   |
 //
 // A row is available when `state` is at `from`; without a state column, when `claimed_by` is null,
 // or `expires_at` is; or when the claim's term has passed; and all of `available` holds.
 //
-// A versioned_row has the state that a transaction gave it. If that did not certainly commit,
-// because it was rolled back or the answer to its commit was lost, the row is void: its version is
-// one that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by`
-// a void row can change no claim of somebody else's: from its claim to its release every change
-// through a row also compares the claimant, letter by letter, and a name chosen for you differs
-// each time. Without that column, and through a row that was only read or has been released,
-// nothing can tell. The column has to give back letter by letter what was put in: with a trigger
-// that writes another name every change is lost.
+// A versioned_row has the state that a transaction gave it. If that transaction was rolled back, or
+// the answer to its commit was lost, the row is void. The version of a void row may be that of
+// somebody else's claim by now. Drop the row, and read or claim anew.
+// With `claimed_by` a void row can change no claim of somebody else's. From claim to release every
+// change through a row also compares the claimant, letter by letter, and a name chosen for you
+// differs each time. Without that column nothing can tell; nor can anything tell for a row that was
+// only read, or has been released. The column must give back letter by letter what was put in: with
+// a trigger that writes another name every change is lost.
 //
-// Many rows at once: update, finish and release of several answer for each row as the single call
-// would, in the order given. A row that others have locked, or that was lost or is gone, does not
-// hinder the other rows. Only busy rows are asked for again, until `patience` has run out, once for
-// all. If several have one key, at most one of them is done, the first that is right. There may be
-// any number, or none: they travel in lists that no engine finds too long, in the order of their
-// keys whatever the order given. A row that cannot be changed, as one whose version is at its
-// greatest, is an error of the call before anything is changed. After any other error some may have
-// been changed: roll back.
+// Many rows at once: a call for several rows answers for each as the single call would, in the
+// order given. A row that others have locked, or that was lost or is gone, does not hinder the
+// other rows. Only busy rows are asked for again, until `busy_timeout` of the call has run out. If
+// several have one key, at most one of them is done, the first that is right. There may be any
+// number, or none: they travel in lists that no engine finds too long, in the order of their keys
+// whatever the order given. A row that cannot be changed, as one whose version is at its greatest,
+// is an error of the call before anything is changed. After any other error some may have been
+// changed: roll back.
 //
 // Promises: if several try one version, at most one wins. Contention is an answer, never an
 // exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
@@ -71,11 +71,11 @@
 // Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
 // innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that finds a
 // newer row; on PostgreSQL a READ ONLY transaction is errc::read_only.
-// SQLite has one writer: every call but read() first takes the write lock of your transaction, for
-// as long as your handle's busy time-out says; if it is refused, a claim is empty and a change
-// busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
-// write any more (errc::transient). Terms go by the machine's wall clock there; on MySQL and
-// MariaDB see time_kind::instant for sessions with daylight saving.
+// SQLite has one writer: every call but read_in() first takes the write lock of your transaction,
+// and waits for it as long as your handle's busy time-out says. If the lock is refused, a claim is
+// empty and a change busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody
+// else wrote cannot write any more (errc::transient). Terms go by the machine's wall clock there;
+// on MySQL and MariaDB see time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch if the
 // database is not as the mapping says; constraint if the version is the greatest its column holds
@@ -96,6 +96,7 @@
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 
 namespace leasehold {
 
@@ -108,17 +109,18 @@ struct versioned_mapping {
     std::vector<order_by> order{};       // needed to claim more than one
     std::string claimed_by{};            // a text column: the claimant
     std::string claimed_at{};
-    std::string expires_at{};          // the end of the claim's term; null: never
-    std::chrono::microseconds term{};  // with expires_at: 1 ms to 366 days
+    std::string expires_at{};                         // the end of the claim's term; null: never
+    std::optional<std::chrono::microseconds> term{};  // with expires_at: 1 ms to 366 days
     time_kind times = time_kind::instant;
     std::vector<std::string> columns{};  // the columns that a row comes with
     // The text for claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
     // with as much of the former as a narrow column has room for, which needs 12 characters. A text
-    // that you choose is compared too, and does not end in a blank.
+    // that you choose is compared too, and does not end in a blank. Give each program another one:
+    // those with one text can change each other's claims.
     std::string claimant{};
-    // The time for which update, finish and release go on asking while another transaction has the
-    // row locked; 0 to 1 h, zero asks once.
-    std::chrono::milliseconds patience{1000};
+    // The time for which update_in, finish_in and release_in go on asking while another transaction
+    // has the row locked; 0 to 1 h, zero asks once.
+    std::chrono::milliseconds busy_timeout{1000};
 };
 
 // A row as it was found or claimed, to be kept between claim and finish.
@@ -171,46 +173,53 @@ public:
     // null. The first form tells the database's observer, the second answers with the warnings; the
     // first use of a mapping that was not checked tells nobody.
     void check(const database& db) const;
-    std::vector<std::string> check(transaction_ref tx) const;
+    std::vector<std::string> check_in(transaction_ref tx) const;
 
     // The row with its version, claimed or not; nullopt if there is none. Any isolation level.
-    std::optional<versioned_row> read(transaction_ref tx, const parameters& key) const;
+    std::optional<versioned_row> read_in(transaction_ref tx, const parameters& key) const;
 
     // The row, if it was available and nobody was faster.
-    std::optional<versioned_row> try_claim(transaction_ref tx, const parameters& key) const;
+    [[nodiscard]] std::optional<versioned_row> try_claim_in(
+        transaction_ref tx, const parameters& key
+    ) const;
     // Claims the row if it is still as it was read.
-    std::optional<versioned_row> try_claim(transaction_ref tx, const versioned_row& as_read) const;
+    [[nodiscard]] std::optional<versioned_row> try_claim_in(
+        transaction_ref tx, const versioned_row& as_read
+    ) const;
     // Up to n available rows, 1 to 1000. Fewer does not mean that there are no more.
-    std::vector<versioned_row> try_claim_some(
+    [[nodiscard]] std::vector<versioned_row> try_claim_some_in(
         transaction_ref tx, int n, const claim_choice& choice = {}
     ) const;
 
-    // Each adds one to the version of a row that still is as `at` says, and to `at`. update() also
-    // begins the term of a claim anew. finish() ends a claim for good: the state becomes `done`,
-    // and no term runs. release() makes the row available again.
-    change_outcome update(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
-    change_outcome finish(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
-    change_outcome release(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
+    // Each adds one to the version of a row that still is as `at` says, and to `at`. update_in()
+    // also begins the term of a claim anew. finish_in() ends a claim for good: the state becomes
+    // `done`, and no term runs. release_in() makes the row available again.
+    change_outcome update_in(transaction_ref tx, versioned_row& at, const assignments& to = {})
+        const;
+    change_outcome finish_in(transaction_ref tx, versioned_row& at, const assignments& to = {})
+        const;
+    change_outcome release_in(transaction_ref tx, versioned_row& at, const assignments& to = {})
+        const;
 
     // Changes many rows, all to the same values: answers with the outcome of each, in the order
     // given. Rows that are done have one more in their version, and the other rows are as they
     // were. Rows of different claims may be mixed; a row that was only read can only be updated.
-    std::vector<change_outcome> update(
+    [[nodiscard]] std::vector<change_outcome> update_in(
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;
-    std::vector<change_outcome> finish(
+    [[nodiscard]] std::vector<change_outcome> finish_in(
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;
-    std::vector<change_outcome> release(
+    [[nodiscard]] std::vector<change_outcome> release_in(
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;
 
-    const versioned_mapping& mapping() const noexcept;
+    const versioned_mapping& mapping() const;
 
     class implementation;  // private: src/claims/versioned_claim.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    handle<std::shared_ptr<implementation>, "versioned_claim"> inner_;
 };
 
 }  // namespace leasehold

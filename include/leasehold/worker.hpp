@@ -28,17 +28,23 @@
 // A handler is asked to stop through job::stop(): by its time limit, by cancel_job(), by the end of
 // the worker, and when its claim or its session is lost. It is not stopped by force.
 //
-// run() ends when its stop token asks: it claims no job from then on, and gives back those that
-// have not started. Running jobs have `drain_timeout` to end, then are asked to stop and have
-// `stop_within`, then are given back while they still run, and their handlers' ends are refused
-// from then on. run() returns when all handlers have ended, so that they may refer to what stands
-// beside run(), and must not wait for it. With `abandons_handlers` run() returns at once and leaves
-// the threads of such handlers alone: they may use what the handler refers to for as long as they
-// run. A second run() begins anew.
+// run() ends when its stop token asks:
 //
-// One run() at a time works under a session. A job that could not be given back, since the database
-// did not answer, is given back by the next run() of the worker, or rescued when the session has
-// ended.
+// | in this order                      | the worker                                               |
+// |------------------------------------|----------------------------------------------------------|
+// | at once                            | claims no job, and gives back those that have not begun  |
+// | for `drain_timeout`                | waits for the running jobs                               |
+// | then for `stop_timeout`            | asks them to stop, and waits                             |
+// | then                               | gives them back while they run, and refuses their ends   |
+// | until the last handler has ended   | waits, so that handlers may use what stands beside run() |
+//
+// With `abandons_handlers` run() does not wait at the last step: the threads of such handlers go
+// on, and use what the handler refers to for as long as they run. No handler may wait for run(). A
+// second run() begins anew.
+//
+// One run() at a time works under a session; a second one of the same object throws
+// invalid_argument. A job that could not be given back, since the database did not answer, is given
+// back by the next run() of the worker, or rescued when the session has ended.
 //
 // Promises: a job that was claimed is held by the session's heartbeat; when this process dies it is
 // available again within the session's ttl and some seconds, rescued by any worker of the queue.
@@ -61,7 +67,7 @@
 // back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
 // set_limits(). It learns by a datagram on the same machine, and between machines with a
 // database_settings::wakeup_address (at a port of the worker's own); on PostgreSQL also by its
-// notifications, at most ten times a second for each queue and process that rings, over a
+// notifications, at most ten times a second for each queue and process that notifies, over a
 // connection of the worker's own, if the server is not behind a pooler. Else the worker finds
 // the jobs when it looks.
 //
@@ -78,16 +84,17 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/handle.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/session.hpp"
 
@@ -153,7 +160,7 @@ private:
     implementation& inner_;
 };
 
-using job_handler = std::function<void(job&)>;
+using job_handler = callable<void(job&)>;
 
 // Takes names in braces, `{"mail", "sms"}`, or a vector of them. A plain vector would read
 // `{{"mail", "sms"}}` as one name between two pointers.
@@ -182,7 +189,7 @@ struct worker_settings {
     // handler, in a paused queue, not due, or waiting for others that do not run.
     bool stop_when_idle = false;
     std::chrono::milliseconds drain_timeout{30'000};  // 0 to 24 h
-    std::chrono::milliseconds stop_within{10'000};    // 0 to 24 h
+    std::chrono::milliseconds stop_timeout{10'000};   // 0 to 24 h
     bool abandons_handlers = false;                   // see above
 };
 
@@ -206,7 +213,7 @@ struct worker_report {
     std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
     std::int64_t rescued = 0;
     std::int64_t abandoned = 0;     // jobs that were given back while their handlers still ran
-    std::vector<left_jobs> left{};  // set if it drains
+    std::vector<left_jobs> left{};  // set with stop_when_idle
 };
 
 class LEASEHOLD_EXPORT worker {
@@ -219,9 +226,9 @@ public:
     worker& operator=(worker&&) noexcept;
     ~worker();
 
-    // Sets the one handler of a kind.
+    // Sets the one handler of a kind, before run(): during it this throws invalid_argument.
     void handle(std::string kind, job_handler with);
-    // Sets the handler of all kinds that have no other.
+    // Sets the handler of all kinds that have no other, before run().
     void handle_all(job_handler with);
 
     // Blocks until it is asked to stop, or nothing is left (`stop_when_idle`).
@@ -232,7 +239,7 @@ public:
     class implementation;  // private: src/jobs/worker.cpp
 
 private:
-    std::shared_ptr<implementation> inner_;
+    leasehold::handle<std::shared_ptr<implementation>, "worker"> inner_;
 };
 
 }  // namespace leasehold

@@ -20,7 +20,7 @@ public:
     key_examiner(const database& db, const key& name LEASEHOLD_LIFETIMEBOUND)
         : db_(db), name_(name) {}
 
-    key_examination all() {
+    key_diagnosis all() {
         found_.lock = describe(db_, name_);
         found_.holders = list_holders(db_, name_);
         found_.waiters = list_waiters(db_, name_);
@@ -28,7 +28,7 @@ public:
         look_at_session();
         add_hold();
         add_row_lock();
-        if (!found_.row_lock) look_at_doubt();
+        if (!found_.row_lock) look_at_unknown_row_lock();
         add_waiters();
         return std::move(found_);
     }
@@ -56,7 +56,7 @@ private:
     }
 
     // A user who may only read cannot try whether the row is locked.
-    void look_at_doubt() {
+    void look_at_unknown_row_lock() {
         const auto refused = read(db_, [&](connection& on, store_set& stores) {
             return stores.get<hold_store>().why_row_lock_is_unknown(on, name_);
         });
@@ -164,13 +164,13 @@ private:
 
     const database& db_;
     const key& name_;
-    key_examination found_;
+    key_diagnosis found_;
     std::optional<microseconds> closed_for_;
 };
 
 }  // namespace
 
-key_examination diagnose_key(const database& db, const key& name) {
+key_diagnosis diagnose_key(const database& db, const key& name) {
     return key_examiner{db, name}.all();
 }
 

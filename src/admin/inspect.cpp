@@ -59,47 +59,49 @@ std::vector<lock_info> holders(connection& on, store_set& stores, std::string_vi
 }
 
 // Adds to the entries of one key the numbers that are about all of them.
-void add_totals(std::span<lock_info> all, const gate_info* gate) {
+void add_totals(std::span<lock_info> all, const header_info* header) {
     std::int64_t permits = 0;
     for (const lock_info& each : all) permits += each.permits;
     for (lock_info& each : all) {
         each.holders = static_cast<std::int64_t>(all.size());
         if (each.kind == lock_kind::semaphore) each.permits_in_use = permits;
-        if (gate == nullptr) continue;
-        each.capacity = gate->kind == lock_kind::shared_mutex ? 0 : gate->capacity;
-        each.arrived = gate->arrived;
-        each.waiters = gate->waiting;
+        if (header == nullptr) continue;
+        each.capacity = header->kind == lock_kind::shared_mutex ? 0 : header->capacity;
+        each.arrived = header->arrived;
+        each.waiters = header->waiting;
     }
 }
 
-lock_info without_holder(const gate_info& gate) {
+lock_info without_holder(const header_info& header) {
     lock_info info;
-    info.key = gate.key;
-    info.token = gate.token;
-    info.node_info = gate.node_info;
-    info.kind = gate.kind;
-    add_totals(std::span{&info, 1}, &gate);
+    info.key = header.key;
+    info.token = header.token;
+    info.node_info = header.node_info;
+    info.kind = header.kind;
+    add_totals(std::span{&info, 1}, &header);
     info.holders = 0;
     return info;
 }
 
 // Both lists are in the order of keys.
-void add_totals(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
-    auto gate = gates.begin();
+void add_totals(std::vector<lock_info>& all, const std::vector<header_info>& headers) {
+    auto header = headers.begin();
     for (auto from = all.begin(); from != all.end();) {
         const auto to = std::find_if(from, all.end(), [&](const lock_info& each) {
             return each.key != from->key;
         });
-        while (gate != gates.end() && gate->key < from->key) ++gate;
-        const bool is_there = gate != gates.end() && gate->key == from->key;
-        add_totals(std::span{from, to}, is_there ? &*gate : nullptr);
+        while (header != headers.end() && header->key < from->key) ++header;
+        const bool is_there = header != headers.end() && header->key == from->key;
+        add_totals(std::span{from, to}, is_there ? &*header : nullptr);
         from = to;
     }
 }
 
-void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
+void add_those_without_holder(
+    std::vector<lock_info>& all, const std::vector<header_info>& headers
+) {
     std::vector<lock_info> more;
-    for (const gate_info& each : gates) {
+    for (const header_info& each : headers) {
         const auto at = std::lower_bound(
             all.begin(),
             all.end(),
@@ -115,11 +117,11 @@ void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gat
 // All three lists are in the order of keys, and so is the result.
 std::vector<lock_info> merged(
     std::vector<lock_info> holders,
-    const std::vector<gate_info>& gates,
+    const std::vector<header_info>& headers,
     std::vector<lock_info> mutexes
 ) {
-    add_totals(holders, gates);
-    add_those_without_holder(holders, gates);
+    add_totals(holders, headers);
+    add_those_without_holder(holders, headers);
     std::move(mutexes.begin(), mutexes.end(), std::back_inserter(holders));
     std::stable_sort(
         holders.begin(),
@@ -132,8 +134,8 @@ std::vector<lock_info> merged(
 std::vector<lock_info> holders_of(connection& on, store_set& stores, const key& name) {
     auto all = stores.get<holder_store>().holders_of(on, name);
     if (all.empty()) return all;
-    const auto gate = stores.get<holder_store>().gate(on, name);
-    add_totals(all, gate ? &*gate : nullptr);
+    const auto header = stores.get<holder_store>().header(on, name);
+    add_totals(all, header ? &*header : nullptr);
     return all;
 }
 
@@ -197,19 +199,28 @@ std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
     return end > 0 ? end : limit;
 }
 
+void require_valid(const lock_filter& filter) {
+    require_prefix(filter.prefix);
+    require_prefix(filter.after.value_or(""));
+    if (filter.limit < 1 || filter.limit > page_size) {
+        throw error(errc::invalid_argument, "a page has 1 to 1,000 entries");
+    }
+}
+
 lock_page page_of_locks(connection& on, store_set& stores, const lock_filter& filter) {
-    const auto& [prefix, after, limit] = filter;
+    const auto& [prefix, from_key, limit] = filter;
+    const std::string after = from_key.value_or("");
     // The greatest owner: the page begins behind every owner of that key.
-    const auto last_owner = identity::from_bytes(std::string(identity::size_bytes, '\xff'));
+    const auto last_owner = owner_id::from_bytes(std::string(owner_id::size_bytes, '\xff'));
     const auto from = after.empty() ? std::nullopt : std::optional{last_owner};
     auto held = stores.get<hold_store>().list(on, prefix, after, limit + 1);
     for (lock_info& each : held) each.holders = 1;
     auto holders = stores.get<holder_store>().list(on, prefix, after, from, limit + 1);
-    auto gates = stores.get<holder_store>().gates(on, prefix, after, limit + 1);
+    auto headers = stores.get<holder_store>().headers(on, prefix, after, limit + 1);
     common_end end{static_cast<std::size_t>(limit)};
     end.note(held);
     end.note(holders);
-    end.note(gates);
+    end.note(headers);
     if (holders.size() > static_cast<std::size_t>(limit)) {
         // The last key may have more holders than these.
         const std::string name = holders.back().key;
@@ -219,14 +230,14 @@ lock_page page_of_locks(connection& on, store_set& stores, const lock_filter& fi
     }
     end.cut(held);
     end.cut(holders);
-    end.cut(gates);
+    end.cut(headers);
     sort_by_grant(holders);
-    lock_page page{merged(std::move(holders), gates, std::move(held)), end.last()};
-    const std::size_t size = end_of_page(page.locks, static_cast<std::size_t>(limit));
-    if (size == page.locks.size()) return page;
-    page.locks.resize(size);
-    page.next = page.locks.back().key;
-    return page;
+    lock_page some{merged(std::move(holders), headers, std::move(held)), end.last()};
+    const std::size_t size = end_of_page(some.items, static_cast<std::size_t>(limit));
+    if (size == some.size()) return some;
+    some.items.resize(size);
+    some.next = some.items.back().key;
+    return some;
 }
 
 }  // namespace
@@ -237,8 +248,8 @@ std::optional<lock_info> describe(const database& db, const key& name) {
         if (!found || found->is_held) return found;
         auto holders = holders_of(on, stores, name);
         if (!holders.empty()) return std::optional{std::move(holders.front())};
-        const auto gate = stores.get<holder_store>().gate(on, name);
-        if (gate && gate->arrived > 0) return std::optional{without_holder(*gate)};
+        const auto header = stores.get<holder_store>().header(on, name);
+        if (header && header->arrived > 0) return std::optional{without_holder(*header)};
         return found;
     });
 }
@@ -256,19 +267,17 @@ std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
     require_prefix(prefix);
     return read(db, [&](connection& on, store_set& stores) {
         std::vector<lock_info> all = holders(on, stores, prefix);
-        const auto gates = all_pages<gate_info>([&](const gate_info* after) {
-            return stores.get<holder_store>().gates(on, prefix, after ? after->key : "", page_size);
+        const auto headers = all_pages<header_info>([&](const header_info* after) {
+            return stores.get<holder_store>().headers(
+                on, prefix, after ? after->key : "", page_size
+            );
         });
-        return merged(std::move(all), gates, mutexes(on, stores, prefix));
+        return merged(std::move(all), headers, mutexes(on, stores, prefix));
     });
 }
 
-lock_page list_some_locks(const database& db, const lock_filter& filter) {
-    require_prefix(filter.prefix);
-    require_prefix(filter.after);
-    if (filter.limit < 1 || filter.limit > page_size) {
-        throw error(errc::invalid_argument, "a page has 1 to 1,000 entries");
-    }
+lock_page list_locks(const database& db, const lock_filter& filter) {
+    require_valid(filter);
     return read(db, [&](connection& on, store_set& stores) {
         return page_of_locks(on, stores, filter);
     });
@@ -293,27 +302,27 @@ std::vector<waiter_info> list_waiters(const database& db, const key& name) {
     });
 }
 
-std::vector<lock_info> list_free_keys(
-    const database& db, std::string_view prefix, std::string_view after, int limit
-) {
-    require_prefix(prefix);
-    constexpr int max_limit = 100'000;
-    if (limit < 1 || limit > max_limit) {
-        throw error(errc::invalid_argument, "a page of keys is of 1 to 100000");
-    }
-    return read(db, [&](connection& on, store_set& stores) {
-        return stores.get<hold_store>().list_free(on, prefix, after, limit);
-    });
+lock_page list_free_keys(const database& db, const lock_filter& filter) {
+    require_valid(filter);
+    lock_page some{read(db, [&](connection& on, store_set& stores) {
+        return stores.get<hold_store>().list_free(
+            on, filter.prefix, filter.after.value_or(""), filter.limit + 1
+        );
+    })};
+    if (some.size() <= static_cast<std::size_t>(filter.limit)) return some;
+    some.items.pop_back();
+    some.next = some.items.back().key;
+    return some;
 }
 
-std::vector<waiter_info> list_all_waiters(const database& db, std::string_view prefix) {
-    require_prefix(prefix);
+std::vector<waiter_info> list_waiters(const database& db, const waiter_filter& filter) {
+    require_prefix(filter.prefix);
     return read(db, [&](connection& on, store_set& stores) {
         std::vector<waiter_info> all;
         std::int64_t ticket = 0;
         while (true) {
             const auto page = stores.get<waiter_store>().list_all(
-                on, prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
+                on, filter.prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
             );
             for (const queued_waiter& each : page) all.push_back(each.info);
             if (page.size() < page_size) return all;
@@ -358,12 +367,13 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
     auto freed = db.inner()->use([&](connection& on, store_set& stores) {
         auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
         if (found) return found;
-        // Holders do not tell the numbers of arrivals and permits: read the gate before freeing it.
-        const auto gate = stores.get<holder_store>().gate(on, name);
+        // Holders do not tell the numbers of arrivals and permits: read the header before freeing
+        // it.
+        const auto header = stores.get<holder_store>().header(on, name);
         auto holders = stores.get<holder_store>().force_release(on, name);
-        add_totals(holders, gate ? &*gate : nullptr);
+        add_totals(holders, header ? &*header : nullptr);
         if (!holders.empty()) return std::optional{std::move(holders.front())};
-        if (gate && gate->arrived > 0) found = without_holder(*gate);
+        if (header && header->arrived > 0) found = without_holder(*header);
         return found;
     });
     if (freed) tell_freed(db, *freed);

@@ -57,11 +57,11 @@ migration_record record_of(const migration& file, bool is_finished) {
 std::optional<migration_step> up_once(
     connection& on,
     migration_store& schema,
-    std::chrono::milliseconds patience,
+    std::chrono::milliseconds timeout,
     int to_version,
     bool resume
 ) {
-    migration_lock lock{on, schema, patience};
+    migration_lock lock{on, schema, timeout};
     const auto steps = sound_steps(on, schema, resume);
     const auto next = std::find_if(steps.begin(), steps.end(), [](const migration_step& step) {
         return !step.is_applied;
@@ -100,9 +100,9 @@ void require_no_live_session(connection& on, store_set& stores, int to_version) 
 }
 
 std::optional<migration_step> down_once(
-    connection& on, migration_store& schema, std::chrono::milliseconds patience, int to_version
+    connection& on, migration_store& schema, std::chrono::milliseconds timeout, int to_version
 ) {
-    migration_lock lock{on, schema, patience};
+    migration_lock lock{on, schema, timeout};
     // Looks for the tables under the lock: otherwise another program could drop them between the
     // look and the read.
     if (!schema.recorded(on)) return std::nullopt;
@@ -137,13 +137,13 @@ std::optional<migration_step> down_once(
 
 std::vector<migration_step> migrate(const database& db, const migrate_settings& settings) {
     db.inner()->create();
-    const auto patience = db.inner()->settings().statement_timeout;
+    const auto timeout = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store_set& stores) {
         migration_store& schema = stores.get<migration_store>();
-        const int to = settings.to_version == -1 ? newest(schema) : settings.to_version;
+        const int to = settings.to_version.value_or(newest(schema));
         require_known(schema, to);
-        while (auto step = up_once(on, schema, patience, to, settings.resume)) {
+        while (auto step = up_once(on, schema, timeout, to, settings.resume)) {
             done.push_back(std::move(*step));
         }
     });
@@ -152,12 +152,12 @@ std::vector<migration_step> migrate(const database& db, const migrate_settings& 
 }
 
 std::vector<migration_step> migrate_down(const database& db, int to_version) {
-    const auto patience = db.inner()->settings().statement_timeout;
+    const auto timeout = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store_set& stores) {
         require_known(stores.get<migration_store>(), to_version);
         require_no_live_session(on, stores, to_version);
-        while (auto step = down_once(on, stores.get<migration_store>(), patience, to_version)) {
+        while (auto step = down_once(on, stores.get<migration_store>(), timeout, to_version)) {
             done.push_back(std::move(*step));
         }
     });
@@ -190,10 +190,10 @@ void require_schema(const database& db) {
     });
 }
 
-std::string migration_sql(engine which, const table_names& names, int from, int to) {
+std::string migration_sql(engine which, const table_names& names, int from, std::optional<int> to) {
     const auto stores = make_stores(which, names);
     const migration_store& schema = stores->get<migration_store>();
-    const int until = to == -1 ? newest(schema) : to;
+    const int until = to.value_or(newest(schema));
     require_known(schema, from);
     require_known(schema, until);
     return schema.script(from, until);

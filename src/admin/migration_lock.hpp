@@ -8,9 +8,9 @@ namespace leasehold {
 // Holds the migrators' lock; without commit() a transaction is rolled back.
 class migration_lock {
 public:
-    migration_lock(connection& on, migration_store& schema, std::chrono::milliseconds patience)
+    migration_lock(connection& on, migration_store& schema, std::chrono::milliseconds timeout)
         : on_(on), schema_(schema) {
-        schema_.lock(on_, patience);
+        schema_.lock(on_, timeout);
     }
     ~migration_lock() {
         if (!is_released_) schema_.unlock(on_, false);

@@ -32,9 +32,9 @@ public:
 
     // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
     // lock() begins the transaction that apply() and record() run in, and unlock(true) commits it:
-    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most `patience`,
+    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most `timeout`,
     // which is the connection's statement time-out, and then throws `timed_out`.
-    virtual void lock(connection& on, std::chrono::milliseconds patience) = 0;
+    virtual void lock(connection& on, std::chrono::milliseconds timeout) = 0;
     virtual void unlock(connection& on, bool commit) = 0;
 
     // The statements of a migration, separated by `;` at the end of a line.

@@ -1,7 +1,6 @@
 #include "admin/sql_health_store.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "session/sql_session_store.hpp"
@@ -93,14 +92,9 @@ std::vector<std::string> sql_health_store::shape(connection& on) {
     return lines;
 }
 
-// The statement is a list of such lines in quotes, one to a line.
 std::vector<std::string> sql_health_store::known_shape() const {
-    std::vector<std::string> lines;
-    std::istringstream text{shapes_.source("known_shape")};
-    for (std::string line; std::getline(text, line);) {
-        const auto first = line.find('\'') + 1;
-        lines.push_back(line.substr(first, line.rfind('\'') - first));
-    }
+    std::vector<std::string> lines = split(shapes_.source("known_shape"), '\n');
+    std::erase(lines, "");
     std::sort(lines.begin(), lines.end());
     return lines;
 }

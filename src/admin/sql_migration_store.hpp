@@ -21,6 +21,7 @@ public:
     std::optional<std::vector<migration_record>> recorded(connection& on) override {
         return schema_.recorded(on);
     }
+    std::string place(connection& on) override { return schema_.place(on); }
     std::vector<installation> installations(connection& on) const override;
     migration_texts texts(int version) const override;
     void record(connection& on, const migration_record& what) override;

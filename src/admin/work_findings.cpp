@@ -137,8 +137,8 @@ std::vector<finding> find_in_schedules(connection& on, job_schedule_store& sched
             const job_schedule& what = each.what;
             std::string why;
             const auto when = made(why, [&] {
-                return what.cron.empty() ? schedule::every(what.every)
-                                         : schedule::cron(what.cron, what.zone);
+                return what.every ? schedule::every(*what.every)
+                                  : schedule::cron(what.cron, what.zone);
             });
             if (!when) {
                 strange_ones.add(cannot_fire("schedule '" + what.name + "'", why));

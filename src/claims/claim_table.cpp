@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "claims/value_check.hpp"
+#include "core/model_engine.hpp"
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
@@ -89,7 +90,7 @@ void require_told_apart(const known_table& table, connection& inside, const tabl
 }
 
 std::shared_ptr<const table_store> dialect_of(engine which) {
-    if (which == engine::memory) {
+    if (which == model_engine) {
         throw error(errc::unsupported, "the model database has no tables to claim from");
     }
     return table_store::make(which);

@@ -36,6 +36,13 @@ public:
                 "set one_node_is_written_to where all programs write to the same node"
             );
         } else {
+            if (need_.has_no_claimant) {
+                warn(
+                    "no column says who has claimed a row, so that a row kept from a transaction "
+                    "that was rolled back can change or release somebody else's claim: add a text "
+                    "column and name it as claimed_by"
+                );
+            }
             require_single_roles();
             for (const column_need& each : need_.columns) look_at(each);
             look_at_rights();
@@ -137,7 +144,7 @@ private:
         }
         if (wanted.is_changed) require_changeable(wanted, *column, what);
         if (wanted.counts_up) require_width(*column, what);
-        if (wanted.term.count() > 0) require_fineness(wanted, *column, what);
+        if (wanted.term) require_fineness(wanted, *column, what);
         for (const value& each : wanted.compared)
             require_fit(*column, each, value_use::compared, what);
         for (const value& each : wanted.stored) require_fit(*column, each, value_use::stored, what);
@@ -201,7 +208,7 @@ private:
         const std::string clause = what + " is " + column.type +
                                    ", so that terms are rounded to its last digit" +
                                    cured(column_wish::widen, column);
-        wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
+        *wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
     }
 
     // The statement that cures it, if there is one.

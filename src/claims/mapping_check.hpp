@@ -26,7 +26,7 @@ struct column_need {
     bool is_read = true;
     bool needs_order = false;  // it is compared or ordered by
     bool counts_up = false;
-    std::chrono::microseconds term{};  // it must be able to tell this from zero; 0: any
+    std::optional<std::chrono::microseconds> term{};  // it must be able to tell this from zero
     std::vector<value> compared{};
     std::vector<value> stored{};
     // The values that decide, compared for equality, who gets a row: those that differ here must
@@ -43,6 +43,7 @@ struct table_need {
     std::vector<std::string> late;  // the columns that find rows past their term, in this order
     bool keeps_finished = false;    // finished rows look like claimed ones except for the term
     std::string without_index;      // the cost when no index serves `equal` and `order`
+    bool has_no_claimant = false;   // nothing tells the claim of one from that of another
     bool only_locks = false;        // the claim does not say what becomes of the rows
     bool one_node_is_written_to = false;  // of a cluster
 };

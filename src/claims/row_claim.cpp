@@ -63,8 +63,8 @@ table_need need_of(const row_mapping& mapping, engine which) {
 }
 
 void require_limit(const when_locked& others) {
-    if (others.limit >= milliseconds{0} && others.limit <= std::chrono::hours{1}) return;
-    throw error(errc::invalid_argument, "the limit of a wait must be 0 to 1 h");
+    if (others.timeout >= milliseconds{0} && others.timeout <= std::chrono::hours{1}) return;
+    throw error(errc::invalid_argument, "the timeout of a wait must be 0 to 1 h");
 }
 
 }  // namespace
@@ -73,6 +73,7 @@ class row_claim::implementation {
 public:
     explicit implementation(row_mapping mapping)
         : mapping_(checked(std::move(mapping))),
+          column_names_(std::make_shared<column_names::element_type>(mapping_.columns)),
           table_([this](engine which) { return need_of(mapping_, which); }) {}
 
     const row_mapping& mapping() const noexcept { return mapping_; }
@@ -83,7 +84,7 @@ public:
         return repeatedly(others, [&]() -> claimed_rows {
             const auto known = table_.enter_to_change(
                 inside,
-                "claim",
+                "claim_in",
                 claim_use::row_by_key,
                 [&](const known_table& table) { require_key(table, mapping_.key, key); }
             );
@@ -110,7 +111,7 @@ public:
         return repeatedly(others, [&]() -> claimed_rows {
             auto known = table_.enter_to_change(
                 inside,
-                "claim_some",
+                "claim_some_in",
                 claim_use::several_rows,
                 [&](const known_table& table) { require_values(table, and_where, mapping_.times); }
             );
@@ -133,13 +134,16 @@ private:
     // Waits by asking again, with growing pauses. A wait inside the database would need a setting
     // for its limit, and would end by an error.
     template <class Try>
-    static claimed_rows repeatedly(when_locked others, Try&& once) {
-        const auto deadline = local_clock::now() + others.limit;
+    claimed_rows repeatedly(when_locked others, Try&& once) const {
+        const auto deadline = local_clock::now() + others.timeout;
         for (int refusals = 1;; ++refusals) {
             claimed_rows got = once();
             const auto now = local_clock::now();
             const bool waits = others.what == when_locked::rule::wait;
-            if (got.status != busy || !waits || now >= deadline) return got;
+            if (got.status != busy || !waits || now >= deadline) {
+                for (claimed_row& each : got.rows) each.columns.names = column_names_;
+                return got;
+            }
             const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
             pause_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
         }
@@ -198,6 +202,7 @@ private:
     }
 
     const row_mapping mapping_;
+    const column_names column_names_;
     claim_table table_;
 };
 
@@ -207,20 +212,21 @@ row_claim::row_claim(row_mapping mapping)
 void row_claim::check(const database& db) const {
     inner_->table().check(db);
 }
-std::vector<std::string> row_claim::check(transaction_ref tx) const {
+std::vector<std::string> row_claim::check_in(transaction_ref tx) const {
     return inner_->table().check(tx.inside());
 }
 
-claimed_rows row_claim::claim(transaction_ref tx, const parameters& key, when_locked others) const {
+claimed_rows row_claim::claim_in(transaction_ref tx, const parameters& key, when_locked others)
+    const {
     return inner_->by_key(tx.inside(), key, others);
 }
-claimed_rows row_claim::claim_some(
+claimed_rows row_claim::claim_some_in(
     transaction_ref tx, int n, when_locked others, const std::vector<condition>& and_where
 ) const {
     return inner_->some(tx.inside(), n, others, and_where);
 }
 
-const row_mapping& row_claim::mapping() const noexcept {
+const row_mapping& row_claim::mapping() const {
     return inner_->mapping();
 }
 

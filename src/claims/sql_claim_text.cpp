@@ -247,7 +247,7 @@ claim_statement& claim_statement::set_claimed(
     if (!mapping.claimed_by.empty()) set(mapping.claimed_by).put(claimed_as);
     if (!mapping.claimed_at.empty()) set(mapping.claimed_at).sql(words_.now(mapping.times));
     if (!mapping.expires_at.empty()) {
-        const std::string term = add(std::int64_t{mapping.term.count()});
+        const std::string term = add(std::int64_t{mapping.term.value().count()});
         set(mapping.expires_at).sql(words_.later(mapping.times, term));
     }
     return *this;
@@ -267,7 +267,7 @@ claim_statement& claim_statement::set_changed(const change_request& wanted, bool
     }
     if (!mapping.expires_at.empty() && is_claimed) {
         if (wanted.what == claim_change::update) {
-            const std::string term = add(std::int64_t{mapping.term.count()});
+            const std::string term = add(std::int64_t{mapping.term.value().count()});
             set(mapping.expires_at).sql(words_.later(mapping.times, term));
         } else {
             set(mapping.expires_at).sql("NULL");

@@ -30,16 +30,17 @@ public:
     explicit implementation(versioned_mapping mapping)
         : mapping_(checked(std::move(mapping))),
           node_info_(node_info_of_this_process("claim")),
+          column_names_(std::make_shared<column_names::element_type>(mapping_.columns)),
           table_([this](engine which) { return need_of(mapping_, which); }) {}
 
     const versioned_mapping& mapping() const noexcept { return mapping_; }
     claim_table& table() noexcept { return table_; }
 
     std::optional<found_row> read(connection& inside, const parameters& key) {
-        const auto known = table_.enter_to_read(inside, "read", [&](const known_table& table) {
+        const auto known = table_.enter_to_read(inside, "read_in", [&](const known_table& table) {
             require_key(table, mapping_.key, key);
         });
-        return known->dialect->read(inside, sent(*known), as_sent(*known, mapping_.key, key));
+        return found_by(*known, inside, sent(*known), key);
     }
 
     std::optional<versioned_row> claim(connection& inside, const parameters& key) {
@@ -48,8 +49,7 @@ public:
         });
         if (!known) return {};
         const versioned_mapping mapping = sent(*known);
-        const auto found =
-            known->dialect->read(inside, mapping, as_sent(*known, mapping_.key, key));
+        const auto found = found_by(*known, inside, mapping, key);
         if (!found || !found->is_available) return std::nullopt;
         if (!has_room(*known, found->row)) require_room(*table_.look_again(inside), found->row);
         return attempt(*known, inside, mapping, found->row);
@@ -105,6 +105,7 @@ public:
             ++each.version;
             each.is_claimed = true;
             each.claimed_as = wanted.claimed_as;
+            each.columns.names = column_names_;
         }
         return std::move(got.rows);
     }
@@ -118,7 +119,7 @@ public:
     std::vector<change_outcome> change(
         connection& inside, std::span<versioned_row> rows, claim_change what, const assignments& to
     ) {
-        const auto deadline = local_clock::now() + mapping_.patience;
+        const auto deadline = local_clock::now() + mapping_.busy_timeout;
         std::vector<change_outcome> outcomes(rows.size(), change_outcome::busy);
         std::vector<std::size_t> busy(rows.size());
         std::iota(busy.begin(), busy.end(), std::size_t{0});
@@ -169,7 +170,7 @@ private:
         }
         if (what == claim_change::finish && !stays_taken()) {
             const std::string why = taken_for_the_same(*known, inside, mapping_.available, to);
-            if (!why.empty()) refuse(mapping_, "finish() would leave the row available: " + why);
+            if (!why.empty()) refuse(mapping_, "finish_in() would leave the row available: " + why);
         }
         change_request wanted{mapping, what, sent_to, is_any_referable(*known, changed)};
         for (const std::string& each : mapping_.key) {
@@ -262,7 +263,7 @@ private:
         if (!is_claimable(mapping_)) {
             refuse(mapping_, "a claim needs a state, claimed_by or expires_at to leave a trace in");
         }
-        return table_.enter_to_change(inside, "try_claim", claim_use::versioned, require);
+        return table_.enter_to_change(inside, "try_claim_in", claim_use::versioned, require);
     }
 
     // The mapping with its values as the engine takes them.
@@ -284,6 +285,17 @@ private:
             mapping_.claimed_by,
             mapping_.claimed_at,
             mapping_.expires_at};
+    }
+
+    std::optional<found_row> found_by(
+        const known_table& known,
+        connection& inside,
+        const versioned_mapping& mapping,
+        const parameters& key
+    ) const {
+        auto found = known.dialect->read(inside, mapping, as_sent(known, mapping_.key, key));
+        if (found) found->row.columns.names = column_names_;
+        return found;
     }
 
     std::optional<versioned_row> attempt(
@@ -331,7 +343,7 @@ private:
 
     void require_change(const known_table& known, claim_change what, const assignments& to) const {
         if (what == claim_change::finish && !stays_taken() && to.empty()) {
-            refuse(mapping_, "finish() must change a column, or the row is available again");
+            refuse(mapping_, "finish_in() must change a column, or the row is available again");
         }
         std::vector<std::string> own = own_columns();
         own.insert(own.end(), mapping_.key.begin(), mapping_.key.end());
@@ -346,6 +358,7 @@ private:
 
     const versioned_mapping mapping_;
     const std::string node_info_;
+    const column_names column_names_;
     claim_table table_;
 };
 
@@ -355,63 +368,66 @@ versioned_claim::versioned_claim(versioned_mapping mapping)
 void versioned_claim::check(const database& db) const {
     inner_->table().check(db);
 }
-std::vector<std::string> versioned_claim::check(transaction_ref tx) const {
+std::vector<std::string> versioned_claim::check_in(transaction_ref tx) const {
     return inner_->table().check(tx.inside());
 }
 
-std::optional<versioned_row> versioned_claim::read(transaction_ref tx, const parameters& key)
+std::optional<versioned_row> versioned_claim::read_in(transaction_ref tx, const parameters& key)
     const {
     auto found = inner_->read(tx.inside(), key);
     if (!found) return std::nullopt;
     return std::move(found->row);
 }
 
-std::optional<versioned_row> versioned_claim::try_claim(transaction_ref tx, const parameters& key)
-    const {
+std::optional<versioned_row> versioned_claim::try_claim_in(
+    transaction_ref tx, const parameters& key
+) const {
     return inner_->claim(tx.inside(), key);
 }
-std::optional<versioned_row> versioned_claim::try_claim(
+std::optional<versioned_row> versioned_claim::try_claim_in(
     transaction_ref tx, const versioned_row& as_read
 ) const {
     return inner_->claim(tx.inside(), as_read);
 }
-std::vector<versioned_row> versioned_claim::try_claim_some(
+std::vector<versioned_row> versioned_claim::try_claim_some_in(
     transaction_ref tx, int n, const claim_choice& choice
 ) const {
     return inner_->claim_some(tx.inside(), n, choice);
 }
 
-change_outcome versioned_claim::update(transaction_ref tx, versioned_row& at, const assignments& to)
-    const {
+change_outcome versioned_claim::update_in(
+    transaction_ref tx, versioned_row& at, const assignments& to
+) const {
     return inner_->change(tx.inside(), at, claim_change::update, to);
 }
-change_outcome versioned_claim::finish(transaction_ref tx, versioned_row& at, const assignments& to)
-    const {
+change_outcome versioned_claim::finish_in(
+    transaction_ref tx, versioned_row& at, const assignments& to
+) const {
     return inner_->change(tx.inside(), at, claim_change::finish, to);
 }
-change_outcome versioned_claim::release(
+change_outcome versioned_claim::release_in(
     transaction_ref tx, versioned_row& at, const assignments& to
 ) const {
     return inner_->change(tx.inside(), at, claim_change::release, to);
 }
 
-std::vector<change_outcome> versioned_claim::update(
+std::vector<change_outcome> versioned_claim::update_in(
     transaction_ref tx, std::span<versioned_row> rows, const assignments& to
 ) const {
     return inner_->change(tx.inside(), rows, claim_change::update, to);
 }
-std::vector<change_outcome> versioned_claim::finish(
+std::vector<change_outcome> versioned_claim::finish_in(
     transaction_ref tx, std::span<versioned_row> rows, const assignments& to
 ) const {
     return inner_->change(tx.inside(), rows, claim_change::finish, to);
 }
-std::vector<change_outcome> versioned_claim::release(
+std::vector<change_outcome> versioned_claim::release_in(
     transaction_ref tx, std::span<versioned_row> rows, const assignments& to
 ) const {
     return inner_->change(tx.inside(), rows, claim_change::release, to);
 }
 
-const versioned_mapping& versioned_claim::mapping() const noexcept {
+const versioned_mapping& versioned_claim::mapping() const {
     return inner_->mapping();
 }
 

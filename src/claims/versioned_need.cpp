@@ -82,11 +82,10 @@ versioned_mapping checked(versioned_mapping mapping) {
     if (!state.column.empty() && (state.done == state.from || state.done == state.to)) {
         refuse(mapping, "done must be another state than from and to; null leaves it at to");
     }
-    if (mapping.expires_at.empty() != (mapping.term == milliseconds{0})) {
+    if (mapping.expires_at.empty() == mapping.term.has_value()) {
         refuse(mapping, "expires_at and term go together");
     }
-    if (!mapping.expires_at.empty() &&
-        (mapping.term < milliseconds{1} || mapping.term > hours{366 * 24})) {
+    if (mapping.term && (*mapping.term < milliseconds{1} || *mapping.term > hours{366 * 24})) {
         refuse(mapping, "term must be 1 ms to 366 days");
     }
     if (mapping.claimed_by.empty() && !mapping.claimant.empty()) {
@@ -95,8 +94,8 @@ versioned_mapping checked(versioned_mapping mapping) {
     if (mapping.claimant.ends_with(' ')) {
         refuse(mapping, "a claimant that ends in a blank may come back without it");
     }
-    if (mapping.patience < milliseconds{0} || mapping.patience > hours{1}) {
-        refuse(mapping, "patience must be 0 to 1 h");
+    if (mapping.busy_timeout < milliseconds{0} || mapping.busy_timeout > hours{1}) {
+        refuse(mapping, "busy_timeout must be 0 to 1 h");
     }
     return mapping;
 }
@@ -123,7 +122,8 @@ table_need need_of(const versioned_mapping& mapping, engine which) {
     );
     need_state(need, mapping);
     const std::vector<column_kind> times = kinds_of(mapping.times, which);
-    const auto add_time = [&](const std::string& name, std::chrono::microseconds term) {
+    const auto add_time = [&](const std::string& name,
+                              std::optional<std::chrono::microseconds> term) {
         if (name.empty()) return;
         need.columns.push_back(
             {.name = name,
@@ -132,7 +132,7 @@ table_need need_of(const versioned_mapping& mapping, engine which) {
              .made_as = times.front(),
              .is_changed = true,
              .is_emptied = true,
-             .is_read = term.count() > 0,
+             .is_read = term.has_value(),
              .term = term}
         );
     };
@@ -149,6 +149,7 @@ table_need need_of(const versioned_mapping& mapping, engine which) {
              .stored = {mapping.claimant.empty() ? std::string(tag_size, '0') : mapping.claimant}}
         );
     }
+    need.has_no_claimant = is_claimable(mapping) && mapping.claimed_by.empty();
     need_available(need, mapping, times);
     if (mapping.order.empty()) need.equal.clear();  // single rows are claimed, by their keys
     for (const order_by& each : mapping.order) {

@@ -86,7 +86,9 @@ void add_global_options(CLI::App& tool, global_options& options) {
         ->option_text("P");
     tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")
         ->option_text("S");
-    tool.add_option("--bell-address", options.wakeup_address, "Where other machines ring, by UDP")
+    tool.add_option(
+            "--bell-address", options.wakeup_address, "Where other machines send wake-ups, by UDP"
+    )
         ->option_text("A");
     tool.add_flag(
         "--requires-standby",

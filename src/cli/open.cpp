@@ -83,7 +83,7 @@ void warn_of_readers(const global_options& options, const std::shared_ptr<observ
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout,
-    std::optional<std::chrono::milliseconds> patience,
+    std::optional<std::chrono::milliseconds> timeout,
     std::string name,
     int max_connections,
     std::shared_ptr<observer> also_told
@@ -101,9 +101,9 @@ database open_database(
     settings.max_connections = max_connections;
     settings.statement_timeout = statement_timeout;
     settings.name = std::move(name);
-    if (patience && *patience > std::chrono::milliseconds{0}) {
+    if (timeout && *timeout > std::chrono::milliseconds{0}) {
         constexpr std::chrono::milliseconds least{1000};
-        settings.connect_timeout = std::clamp(*patience, least, settings.connect_timeout);
+        settings.connect_timeout = std::clamp(*timeout, least, settings.connect_timeout);
     }
     try {
         return open(url_source_of(options), std::move(settings));

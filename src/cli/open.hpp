@@ -14,12 +14,12 @@
 namespace leasehold::cli {
 
 // If a statement takes longer than the limit, the database counts as one that does not answer. A
-// caller waits for a connection for `patience` at most, but for a second at least. A command needs
+// caller waits for a connection for `timeout` at most, but for a second at least. A command needs
 // one connection at a time; a lock's session keeps one more for its heartbeat.
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
-    std::optional<std::chrono::milliseconds> patience = {},
+    std::optional<std::chrono::milliseconds> timeout = {},
     // The name of its connections in the server's lists; empty: leasehold.
     std::string name = {},
     int max_connections = 2,

@@ -112,7 +112,7 @@ std::string complaint_of_zone(const std::string& zone) {
     return zone.empty() ? "it is empty: name a zone, like Europe/Berlin" : "";
 }
 
-std::optional<std::chrono::milliseconds> parse_patience(
+std::optional<std::chrono::milliseconds> parse_timeout(
     std::string_view text, const std::string& what
 ) {
     if (text == "forever") return std::nullopt;

@@ -45,7 +45,7 @@ std::chrono::milliseconds parse_duration(std::string_view text, const std::strin
 std::string complaint_of_zone(const std::string& zone);
 
 // Such a duration, or nullopt for "forever".
-std::optional<std::chrono::milliseconds> parse_patience(
+std::optional<std::chrono::milliseconds> parse_timeout(
     std::string_view text, const std::string& what
 );
 

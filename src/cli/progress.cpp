@@ -64,7 +64,7 @@ std::chrono::nanoseconds progress::tick() {
         next_ = now + (has_terminal_ ? before_first : what_.silent_for);
     }
     if (look_) {
-        if (!answered_.hush()) return for_ever;
+        if (!answered_.take()) return for_ever;
         const obstacle found = look_->take();
         look_.reset();
         const bool is_told = !std::exchange(is_stale_, false);
@@ -77,7 +77,7 @@ std::chrono::nanoseconds progress::tick() {
     } else if (now >= next_) {
         look_ = std::make_unique<background<obstacle>>([this](const std::stop_token&) {
             obstacle found = look_at(database_, what_.name);
-            answered_.ring();
+            answered_.set();
             return found;
         });
         return for_ever;

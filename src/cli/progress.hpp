@@ -56,7 +56,7 @@ private:
     instant began_;
     instant next_;
     std::chrono::nanoseconds pause_{0};
-    bell answered_;
+    event_flag answered_;
     std::unique_ptr<background<obstacle>> look_;  // last: it uses the others
 };
 

@@ -54,7 +54,7 @@ function(leasehold_embed_statements room)
             file(READ "${path}" blocks)
             string(
                 REGEX REPLACE
-                "\n-- (name|word): ([^\n]*)"
+                "\n-- (name|fragment): ([^\n]*)"
                 "\n${begins}\\1, \"\\2\""
                 blocks
                 "\n${blocks}"
@@ -70,6 +70,10 @@ function(leasehold_embed_statements room)
             )
             string(APPEND text "${blocks}")
         endforeach()
+        if(room STREQUAL "admin")
+            leasehold_shape_blocks(${engine} known)
+            string(APPEND text "${known}")
+        endif()
         string(APPEND text "};\n")
     endforeach()
     string(APPEND text "}  // namespace\n")

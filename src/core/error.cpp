@@ -6,6 +6,8 @@
 
 #include "core/outcome.hpp"
 #include "core/utf8.hpp"
+#include "leasehold/callable.hpp"
+#include "leasehold/handle.hpp"
 
 namespace leasehold {
 namespace {
@@ -128,6 +130,14 @@ std::string about_a_missing_right(std::string_view server_words) {
     return (server_words.empty() ? "" : ": " + printable_utf8(server_words)) +
            ": connect as another user, or have the right granted; `leasehold migrate sql --grants "
            "USER` prints those that leasehold's own tables need";
+}
+
+void refuse_empty_callable() {
+    throw error(errc::invalid_argument, "a function to call is empty");
+}
+
+void refuse_moved_from(const char* what) {
+    throw error(errc::invalid_argument, "this " + std::string(what) + " was moved from");
 }
 
 bool proves_not_done(errc code) noexcept {

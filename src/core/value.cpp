@@ -1,7 +1,9 @@
 #include "leasehold/value.hpp"
 
+#include <algorithm>
 #include <charconv>
 
+#include "core/model_engine.hpp"
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
 
@@ -13,11 +15,33 @@ namespace {
     throw error(
         errc::database_error,
         std::string("a column holds ") + names[found.held().index()] + " where " + wanted +
-            " was expected; is the schema the one `leasehold migrate` made?"
+            " was expected; in a table of leasehold's, is the schema the one `leasehold migrate` "
+            "made? In one of yours, ask is_null(), or for the type that the column has"
     );
 }
 
+// The number that a text consists of.
+template <class Number>
+std::optional<Number> number_in(const value::alternatives& held) {
+    const auto* const digits = std::get_if<std::string>(&held);
+    if (digits == nullptr || digits->empty()) return std::nullopt;
+    Number number{};
+    const char* const end = digits->data() + digits->size();
+    const auto [stop, failure] = std::from_chars(digits->data(), end, number);
+    if (failure != std::errc{} || stop != end) return std::nullopt;
+    return number;
+}
+
 }  // namespace
+
+value::value(const char* text) {
+    if (text == nullptr) {
+        throw error(
+            errc::invalid_argument, "a value of text got a null pointer; send nullptr for null"
+        );
+    }
+    held_ = std::string(text);
+}
 
 void value::refuse(std::uint64_t number) {
     throw error(
@@ -30,18 +54,21 @@ void value::refuse(std::uint64_t number) {
 
 std::int64_t value::integer() const {
     if (const auto* number = std::get_if<std::int64_t>(&held_)) return *number;
-    if (const auto* digits = std::get_if<std::string>(&held_)) {
-        std::int64_t number = 0;
-        const char* const end = digits->data() + digits->size();
-        const auto [stop, failure] = std::from_chars(digits->data(), end, number);
-        if (failure == std::errc{} && stop == end && !digits->empty()) return number;
-    }
+    if (const auto number = number_in<std::int64_t>(held_)) return *number;
     wrong_type("an integer", *this);
+}
+
+bool value::boolean() const {
+    if (const auto* number = std::get_if<std::int64_t>(&held_)) {
+        if (*number == 0 || *number == 1) return *number == 1;
+    }
+    wrong_type("a truth value, 0 or 1,", *this);
 }
 
 double value::real() const {
     if (const auto* number = std::get_if<double>(&held_)) return *number;
     if (const auto* whole = std::get_if<std::int64_t>(&held_)) return static_cast<double>(*whole);
+    if (const auto number = number_in<double>(held_)) return *number;
     wrong_type("a real number", *this);
 }
 
@@ -56,6 +83,30 @@ const std::string& value::bytes() const {
     wrong_type("bytes", *this);
 }
 
+const value& row::at(std::string_view name) const {
+    if (names) {
+        const auto found = std::ranges::find(*names, name);
+        if (found != names->end()) return at(static_cast<std::size_t>(found - names->begin()));
+    }
+    std::string known;
+    for (const std::string& each : names ? *names : std::vector<std::string>{}) {
+        known += (known.empty() ? "" : ", ") + each;
+    }
+    throw error(
+        errc::database_error,
+        "a row has no column '" + std::string(name) +
+            (known.empty() ? "': its columns have no names" : "'; its columns are: " + known)
+    );
+}
+
+void row::refuse(std::size_t place) const {
+    throw error(
+        errc::database_error,
+        "a row has no column " + std::to_string(place) + ": it has " +
+            std::to_string(columns.size()) + ", counted from 0"
+    );
+}
+
 std::string_view name_of(engine which) noexcept {
     switch (which) {
         case engine::postgres:
@@ -66,10 +117,8 @@ std::string_view name_of(engine which) noexcept {
             return "mariadb";
         case engine::sqlite:
             return "sqlite";
-        case engine::memory:
-            return "memory";
     }
-    return "unknown";
+    return which == model_engine ? "memory" : "unknown";
 }
 
 }  // namespace leasehold

@@ -24,7 +24,7 @@ bool combiner::join(request& mine, bounds& of_call) {
         if (leads_at_once(mine)) return true;
     }
     const auto asked = local_clock::now();
-    of_call.deadline = std::min(of_call.deadline, asked + pool_.patience());
+    of_call.deadline = std::min(of_call.deadline, asked + pool_.timeout());
     const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
     if (leads_at_once(mine)) return true;

@@ -14,6 +14,7 @@
 #include "session/session_store.hpp"
 #include "sql/dialects.hpp"
 #include "sql/sql_text.hpp"
+#include "sql/transaction_words.hpp"
 
 namespace leasehold {
 namespace {
@@ -32,7 +33,7 @@ void require_between(const char* name, milliseconds given, milliseconds least, m
 database_settings checked(database_settings settings) {
     constexpr milliseconds hour{3'600'000};
     require_valid(settings.names);
-    require_bell_address(settings.wakeup_address);
+    require_wakeup_address(settings.wakeup_address);
     require_between("connect_timeout", settings.connect_timeout, milliseconds{100}, hour);
     require_between("pool_timeout", settings.pool_timeout, milliseconds{1}, hour);
     require_between("statement_timeout", settings.statement_timeout, milliseconds{100}, hour);
@@ -73,8 +74,6 @@ std::unique_ptr<store_set> make_stores(
                 return make_mysql_dialect(names, which, written);
             case engine::sqlite:
                 return make_sqlite_dialect(names);
-            case engine::memory:
-                break;
         }
         throw error(errc::unsupported, "the model database has no dialect");
     };
@@ -144,7 +143,7 @@ void database::implementation::admit(connection& on) {
 }
 
 void database::implementation::heed(connection& on, const session_store::replication& found) {
-    tell_standbys(found.standbys);
+    tell_standbys(found);
     if (!found.branch || on.server().place.empty()) return;
     require_branch(on.server().place, {*found.branch, found.incarnation}, [&] {
         session_store& sessions = store_for(on).get<session_store>();
@@ -200,9 +199,17 @@ void database::implementation::forget_schema() noexcept {
     branches_.clear();  // their rows may have been dropped
 }
 
-void database::implementation::tell_standbys(const std::string& problem) {
+void database::implementation::tell_standbys(const session_store::replication& found) {
+    if (!found.waits && found.standbys.empty()) return;  // a standby knows nothing of that
+    std::string problem = found.standbys;
     {
         const thread_guard guard{mutex_};
+        if (problem.empty() && has_waited_ && found.waits == false) {
+            problem =
+                "PostgreSQL waits for no standby any more: synchronous_standby_names is empty now; "
+                "where a standby is promoted, grants may be forgotten and tokens given twice";
+        }
+        has_waited_ = has_waited_ || found.waits == true;
         if (std::exchange(told_standbys_, problem) == problem) return;
     }
     if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
@@ -260,6 +267,22 @@ store_set& database::implementation::readable_store(connection& on) {
     return store_for(on);
 }
 
+std::string database::implementation::place() {
+    {
+        const thread_guard guard{mutex_};
+        if (!place_.empty()) return place_;
+    }
+    return place_now();
+}
+
+std::string database::implementation::place_now() {
+    std::string found = use_beside(bounds{}, [](connection& on, store_set& stores) {
+        return stores.get<schema_store>().place(on);
+    });
+    const thread_guard guard{mutex_};
+    return place_ = std::move(found);
+}
+
 void database::implementation::get_ready() {
     if (!schema_checked_) return use([](connection&, store_set&) {});
     const bool may_be_cluster = which() == engine::mysql || which() == engine::mariadb;
@@ -279,9 +302,30 @@ database::database(connector connect, connector create, database_settings settin
           make_at_home<implementation>(std::move(connect), std::move(create), std::move(settings))
       ) {}
 
-result database::execute(std::string_view sql, const parameters& values) const {
-    return inner_->use_unchecked([&](connection& on, store_set&) { return on.execute(sql, values); }
+namespace {
+
+void refuse_transaction_control(std::string_view sql) {
+    if (!is_transaction_control(sql)) return;
+    throw error(
+        errc::wrong_transaction,
+        "execute() takes no statement that begins or ends a transaction: use database::begin(), "
+        "transaction::commit() and rollback(); nothing was done"
     );
+}
+
+}  // namespace
+
+result database::execute(std::string_view sql, const parameters& values) const {
+    refuse_transaction_control(sql);
+    return inner_->use_unchecked([&](connection& on, store_set&) {
+        result answer = on.execute(sql, values);
+        if (on.state() == connection_state::idle) return answer;
+        on.rollback();
+        throw error(
+            errc::wrong_transaction,
+            "the statement left a transaction open, which was rolled back: use database::begin()"
+        );
+    });
 }
 
 server_info database::server() const {
@@ -292,6 +336,14 @@ pool_use database::pool_usage() const {
     return inner_->connections().use();
 }
 
+void database::require_attempts(int attempts) {
+    if (attempts >= 1) return;
+    throw error(
+        errc::invalid_argument,
+        "in_transaction() is to make " + std::to_string(attempts) + " attempts: give it 1 or more"
+    );
+}
+
 bool database::may_repeat(const error& failure, int attempt, int attempts) {
     const bool was_undone = failure.code() == errc::transient && !failure.outcome_is_unknown();
     if (!was_undone || attempt >= attempts) return false;
@@ -300,7 +352,7 @@ bool database::may_repeat(const error& failure, int attempt, int attempts) {
     return true;
 }
 
-const database_settings& database::settings() const noexcept {
+const database_settings& database::settings() const {
     return inner_->settings();
 }
 
@@ -376,13 +428,14 @@ transaction database::begin() const {
 }
 
 result transaction::execute(std::string_view sql, const parameters& values) {
+    refuse_transaction_control(sql);
     return held_->inside().execute(sql, values);
 }
 void transaction::commit() {
     held_->commit();
 }
 void transaction::rollback() noexcept {
-    held_->rollback();
+    if (held_) held_->rollback();
 }
 transaction::operator transaction_ref() & {
     transaction_ref made{held_->inside()};

@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/model_engine.hpp"
 #include "core/one_of_each.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/combiner.hpp"
@@ -117,6 +118,10 @@ public:
     // The schema was changed: look again before the next use.
     void forget_schema() noexcept;
 
+    // The place of this database, see schema_store.hpp: as it was when asked last, and now.
+    std::string place();
+    std::string place_now();
+
     // The engine of the server last seen; memory if there was none yet.
     engine which() const {
         const thread_guard guard{mutex_};
@@ -151,7 +156,7 @@ private:
     void admit(connection& on);
     // Standbys come and go, and the setting may be taken away: each change for the worse is told.
     void heed(connection& on, const session_store::replication& found);
-    void tell_standbys(const std::string& problem);
+    void tell_standbys(const session_store::replication& found);
     // Throws if another server had the same timeline, and continued it on a branch of its own.
     struct branch {
         std::int64_t number = 0;
@@ -186,9 +191,11 @@ private:
     one_of_each parts_;
     leasehold::open_transactions open_transactions_;
     mutable thread_mutex mutex_;
+    std::string place_ LEASEHOLD_GUARDED_BY(mutex_);  // empty: not asked yet
     std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
+    bool has_waited_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // its commits, for a standby
     std::map<std::string, branch> branches_ LEASEHOLD_GUARDED_BY(mutex_);  // by place
-    engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
+    engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = model_engine;
     // Made once, and lent after that.
     std::unique_ptr<store_set> stores_ LEASEHOLD_GUARDED_BY(mutex_);
     std::unique_ptr<store_set> cluster_stores_ LEASEHOLD_GUARDED_BY(mutex_);

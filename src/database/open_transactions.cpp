@@ -16,6 +16,11 @@ void open_transactions::begin(const connection& inside) {
     all_[&inside] = one{inside.server().engine == engine::sqlite};
 }
 
+bool open_transactions::has_begun(const connection& inside) const {
+    const thread_guard guard{mutex_};
+    return all_.count(&inside) != 0;
+}
+
 void open_transactions::note_thread(const connection& inside) {
     const thread_guard guard{mutex_};
     if (const auto found = all_.find(&inside); found != all_.end()) {

@@ -22,6 +22,7 @@ class open_transactions {
 public:
     // A transaction begins on this connection, in this thread.
     void begin(const connection& inside);
+    bool has_begun(const connection& inside) const;
     // A transaction may pass from thread to thread, and belongs to the one that used it last.
     void note_thread(const connection& inside);
     // The connection may be in a transaction that is not one of these: then nothing is noted.

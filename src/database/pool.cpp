@@ -189,10 +189,10 @@ std::unique_ptr<connection> pool::connect_within(
     while (true) {
         const turn mine{*this, wait_for_turn(deadline, stop.token())};
         require_wanted(stop.token());
-        const auto patience =
+        const auto timeout =
             std::clamp(left_until(deadline), milliseconds{100}, settings_.connect_timeout);
         try {
-            return attempt(patience, stop.token());
+            return attempt(timeout, stop.token());
         } catch (const error& failure) {
             require_wanted(stop.token());
             const thread_guard guard{mutex_};
@@ -203,27 +203,27 @@ std::unique_ptr<connection> pool::connect_within(
 }
 
 // A failure counts, unless the caller has given the attempt up: that says nothing about the server.
-std::unique_ptr<connection> pool::attempt(milliseconds patience, const std::stop_token& stop) {
+std::unique_ptr<connection> pool::attempt(milliseconds timeout, const std::stop_token& stop) {
     const auto began = local_clock::now();
     try {
-        auto made = connect_({patience, stop});
+        auto made = connect_({timeout, stop});
         made->set_statement_timeout(settings_.statement_timeout);
         note_success();
         return made;
     } catch (const error&) {
         require_wanted(stop);
-        note_failure(began, patience);
+        note_failure(began, timeout);
         throw;
     }
 }
 
 std::unique_ptr<connection> pool::connect_apart(
-    milliseconds patience, const std::stop_token& stop, bool is_vital
+    milliseconds timeout, const std::stop_token& stop, bool is_vital
 ) {
     require_at_home();
     bounds of_call;
     of_call.cancel = stop;
-    of_call.deadline = local_clock::now() + patience;
+    of_call.deadline = local_clock::now() + timeout;
     wait_for_place(of_call, of_call.deadline, true);
     {
         thread_guard guard{mutex_};
@@ -233,7 +233,7 @@ std::unique_ptr<connection> pool::connect_apart(
         });
     }
     require_wanted(stop);
-    const auto time = std::clamp(patience, milliseconds{100}, settings_.connect_timeout);
+    const auto time = std::clamp(timeout, milliseconds{100}, settings_.connect_timeout);
     const auto began = local_clock::now();
     try {
         return attempt(time, stop);
@@ -313,9 +313,9 @@ void pool::note_answer() noexcept {
     last_word_ = server_word::answer;
 }
 
-void pool::note_failure(local_clock::time_point began, milliseconds patience) {
+void pool::note_failure(local_clock::time_point began, milliseconds timeout) {
     if (began > std::max(answered_at_.load(), connected_at_.load())) {  // or somebody knows better
-        const bool was_waited_for = local_clock::now() - began >= patience / 2;
+        const bool was_waited_for = local_clock::now() - began >= timeout / 2;
         const auto now = was_waited_for ? server_word::mute : server_word::refusal;
         for (auto before = last_word_.load(); before != server_word::ignored;) {
             if (last_word_.compare_exchange_weak(before, now)) break;

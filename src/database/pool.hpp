@@ -78,7 +78,7 @@ public:
     // The error for a caller that has waited for one since then in vain: stopped, or all were busy.
     // Tells the observer, too.
     [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
-    std::chrono::milliseconds patience() const noexcept { return settings_.pool_timeout; }
+    std::chrono::milliseconds timeout() const noexcept { return settings_.pool_timeout; }
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.
     void note_broken() noexcept;
@@ -96,7 +96,7 @@ public:
     // vital one is refused last: if the server lets nobody in, it gets the next free connection of
     // the pool.
     std::unique_ptr<connection> connect_apart(
-        std::chrono::milliseconds patience, const std::stop_token& stop = {}, bool is_vital = false
+        std::chrono::milliseconds timeout, const std::stop_token& stop = {}, bool is_vital = false
     );
 
 private:
@@ -130,7 +130,7 @@ private:
     // True when the next attempt is the one that all others wait for.
     bool wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop);
     std::unique_ptr<connection> attempt(
-        std::chrono::milliseconds patience, const std::stop_token& stop
+        std::chrono::milliseconds timeout, const std::stop_token& stop
     );
     std::unique_ptr<connection> take_reserved();
 
@@ -142,7 +142,7 @@ private:
     static void end_left(connection& by, std::vector<std::unique_ptr<left_work>>& all);
     bool keep_place_of(const connection* lent);
     std::string words_of_left() const;
-    void note_failure(local_clock::time_point began, std::chrono::milliseconds patience);
+    void note_failure(local_clock::time_point began, std::chrono::milliseconds timeout);
     void note_success() LEASEHOLD_EXCLUDES(mutex_);  // tells the observer
     void forget_idle() noexcept;
 

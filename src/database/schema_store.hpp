@@ -37,6 +37,11 @@ public:
 
     // nullopt if the migration table does not exist. Oldest first.
     virtual std::optional<std::vector<migration_record>> recorded(connection& on) = 0;
+
+    // The server and the database that `on` is connected to, for people too. It differs for
+    // different databases, and also for the nodes of a cluster; it may change with a fail-over. It
+    // needs no right to any table.
+    virtual std::string place(connection& on) = 0;
 };
 
 }  // namespace leasehold

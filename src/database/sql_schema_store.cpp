@@ -49,6 +49,10 @@ std::optional<std::vector<migration_record>> sql_schema_store::recorded(connecti
     return records;
 }
 
+std::string sql_schema_store::place(connection& on) {
+    return run(on, "place").rows.at(0).bytes(0);
+}
+
 bool sql_schema_store::has_records(connection& on) const {
     return run(on, "has_records").rows.at(0).integer(0) != 0;
 }

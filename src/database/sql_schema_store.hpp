@@ -11,6 +11,7 @@ public:
 
     std::span<const migration> known() const override { return known_; }
     std::optional<std::vector<migration_record>> recorded(connection& on) override;
+    std::string place(connection& on) override;
     // Asks for the table of migrations, without an error if there is none.
     bool has_records(connection& on) const;
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/model_engine.hpp"
+#include "database/schema_store.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -27,13 +29,33 @@ void require_transaction(connection& inside, std::string_view what) {
     throw error(errc::connection_lost, name + " got a connection that is lost: connect again");
 }
 
-void require_engine(const connection& inside, engine ours, std::string_view what) {
+void require_database(connection& inside, database::implementation& own, std::string_view what) {
+    const engine ours = own.which();
     const engine theirs = inside.server().engine;
-    if (theirs == ours) return;
+    if (theirs != ours) {
+        throw error(
+            errc::wrong_transaction,
+            std::string(what) + " got a transaction of " + std::string(name_of(theirs)) +
+                " for a session on " + std::string(name_of(ours)) + "; use the same database"
+        );
+    }
+    const bool is_at_server = theirs != engine::sqlite && theirs != model_engine;
+    if (is_at_server && !inside.is_callers()) return;
+    require_database_of_row(inside, own, what);
+}
+
+void require_database_of_row(
+    connection& inside, database::implementation& own, std::string_view what
+) {
+    // The nodes of a cluster are one database, and have different places.
+    if (own.open_transactions().has_begun(inside) || own.has_several_writers()) return;
+    const std::string theirs = own.store_for(inside).get<schema_store>().place(inside);
+    if (own.place() == theirs || own.place_now() == theirs) return;
     throw error(
         errc::wrong_transaction,
-        std::string(what) + " got a transaction of " + std::string(name_of(theirs)) +
-            " for a session on " + std::string(name_of(ours)) + "; use the same database"
+        std::string(what) + " got a transaction of another database (" + theirs +
+            ") than its own (" + own.place() +
+            "): begin it on the same database; nothing was changed"
     );
 }
 

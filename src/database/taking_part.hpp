@@ -3,6 +3,7 @@
 // the client library and before anything is sent.
 #include <string_view>
 
+#include "database/database.hpp"
 #include "leasehold/connection.hpp"
 
 namespace leasehold {
@@ -10,7 +11,14 @@ namespace leasehold {
 // Requires it to be open, and not failed. `what`: the operation, for the message.
 void require_transaction(connection& inside, std::string_view what);
 
-// Requires it to be of our engine.
-void require_engine(const connection& inside, engine ours, std::string_view what);
+// Requires it to be of our engine and of our database. It asks nothing for a transaction that this
+// very handle began. A connection that the caller has lent on a server is not asked either, since
+// that would take one more round trip in each call.
+void require_database(connection& inside, database::implementation& own, std::string_view what);
+
+// As require_database(), but asks in every case: after the transaction has not shown a row of ours.
+void require_database_of_row(
+    connection& inside, database::implementation& own, std::string_view what
+);
 
 }  // namespace leasehold

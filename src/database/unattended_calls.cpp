@@ -43,7 +43,7 @@ public:
         }
     }
 
-    void complete(std::function<void()> completion) {
+    void complete(callable<void()> completion) {
         {
             const thread_guard guard{mutex_};
             completions_.push_back(std::move(completion));
@@ -215,7 +215,7 @@ private:
                 [&]() LEASEHOLD_REQUIRES(mutex_) { return is_ending_ || !completions_.empty(); }
             );
             if (completions_.empty()) return;
-            std::function<void()> next = std::move(completions_.front());
+            callable<void()> next = std::move(completions_.front());
             completions_.pop_front();
             guard.unlock();
             run(std::move(next));
@@ -223,7 +223,7 @@ private:
         }
     }
     // An exception has no handler here, and ends the program.
-    static void run(std::function<void()> completion) noexcept { completion(); }
+    static void run(callable<void()> completion) noexcept { completion(); }
 
     const std::size_t max_workers_;
     thread_mutex mutex_;
@@ -236,7 +236,7 @@ private:
     // The times to look at calls that are ready or waiting.
     std::set<std::pair<local_clock::time_point, unattended_call*>> plan_ LEASEHOLD_GUARDED_BY(mutex_
     );
-    std::deque<std::function<void()>> completions_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::deque<callable<void()>> completions_ LEASEHOLD_GUARDED_BY(mutex_);
     std::vector<std::thread> threads_ LEASEHOLD_GUARDED_BY(mutex_);  // the clerk, and workers
     std::thread completer_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t idle_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
@@ -257,7 +257,7 @@ void unattended_calls::add(std::shared_ptr<unattended_call> call) {
 void unattended_calls::wake(unattended_call& call) noexcept {
     state_->wake(call);
 }
-void unattended_calls::complete(std::function<void()> completion) {
+void unattended_calls::complete(callable<void()> completion) {
     state_->complete(std::move(completion));
 }
 void unattended_calls::await_none(const void* owner, local_clock::time_point until) noexcept {

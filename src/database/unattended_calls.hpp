@@ -14,17 +14,17 @@
 // Threads of its own, started when they are first needed and running until the handle is destroyed:
 // up to `max_workers` that send statements; a clerk, which compares the clock with deadlines and
 // waits for no server, so that no call is late because all other calls hang; and one that runs
-// completions, for users that have no executor, so that a completion that blocks delays only other
+// completions, for users that post nothing, so that a completion that blocks delays only other
 // completions.
 //
 // The last reference to the handle may be given up by one of these threads: it ends by itself then.
 //
 // Threads: safe.
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 
+#include "leasehold/callable.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold {
@@ -70,7 +70,7 @@ public:
     // The call has something to do; harmless if it is not in the list. Never waits.
     void wake(unattended_call& call) noexcept;
     // Runs `completion` on the thread for completions; it must not throw.
-    void complete(std::function<void()> completion);
+    void complete(callable<void()> completion);
     // Waits until `owner` has no call left here, or until that time. Returns at once on a thread
     // that goes on with calls.
     void await_none(const void* owner, local_clock::time_point until) noexcept;

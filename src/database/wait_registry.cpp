@@ -19,9 +19,9 @@ using std::chrono::milliseconds;
 // The time for which the connection is kept when the last waiter has left: the next often comes
 // soon.
 constexpr std::chrono::seconds linger{5};
-// The longest wait for a bell that nobody can interrupt: the registry may have to close.
+// The longest wait for a notification that nobody can interrupt: the registry may have to close.
 constexpr milliseconds listening_slice{100};
-// The pause after a bell that told of no turn.
+// The pause after a datagram that told of no turn.
 constexpr milliseconds deafness{5};
 
 }  // namespace
@@ -31,7 +31,7 @@ event handed_over(const key& what, const successor& to, event_reason why) noexce
 }
 
 wait_registry::wait_registry(database::implementation& of)
-    : of_(of), bell_(of.settings().wakeup_address) {}
+    : of_(of), socket_(of.settings().wakeup_address) {}
 
 wait_registry::~wait_registry() = default;
 
@@ -39,11 +39,11 @@ wait_registry::~wait_registry() = default;
 std::string wait_registry::address() {
     if (hints_are_suppressed_ || clock_source::installed()) return "";
     std::string complaint;
-    std::string found = bell_.address(complaint);
+    std::string found = socket_.address(complaint);
     if (!complaint.empty() && !has_told_complaint_.exchange(true)) {
-        of_.tell({event_kind::warning, "", 0, "no direct bell for calls that wait: " + complaint});
+        of_.tell({event_kind::warning, "", 0, "no datagrams for calls that wait: " + complaint});
     }
-    return direct_bells_are_suppressed_ ? "" : found;
+    return datagrams_are_suppressed_ ? "" : found;
 }
 
 std::shared_ptr<wait_registry::waiter> wait_registry::expect(
@@ -64,11 +64,11 @@ void wait_registry::enter(waiter& which, std::int64_t ticket) {
         entry& its = entry_of(which);
         its.who.ticket = ticket;
         its.is_queued = true;
-        const auto first_look = its.was_rung ? milliseconds{0}
-                                : hears()    ? its.looks.most
-                                             : its.looks.least;
+        const auto first_look = its.was_notified ? milliseconds{0}
+                                : hears()        ? its.looks.most
+                                                 : its.looks.least;
         const auto due = local_clock::now() + first_look;
-        if (sleeps_until_ && due < *sleeps_until_) bell_.wake();
+        if (sleeps_until_ && due < *sleeps_until_) socket_.wake();
         next_look_ = queued_ == 0 ? due : std::min(next_look_, due);
         dull_looks_ = 0;
         ++queued_;
@@ -123,26 +123,26 @@ void wait_registry::announce(
     if (hints_are_suppressed_) return;
     try {
         news granted{look_status::granted, next.token, std::nullopt};
-        if (next.hold_at_most) granted.term_end = sent + *next.hold_at_most;
+        if (next.fixed_term) granted.term_end = sent + *next.fixed_term;
         if (tell(next.owner, granted)) return;
-        ++rings_;
-        if (rings_directly(next) || bells_of_database_are_suppressed_) return;
-        stores.get<waiter_store>().ring(on, next.owner);
+        ++notifications_;
+        if (sends_datagram(next) || database_notifications_are_suppressed_) return;
+        stores.get<waiter_store>().notify(on, next.owner);
     } catch (const std::exception&) {
         // Each waiter looks by itself.
     }
 }
 
-bool wait_registry::rings_directly(const successor& next) {
-    if (direct_bells_are_suppressed_ || !bell_.ring(next.bell, next.owner)) return false;
-    ++direct_rings_;
+bool wait_registry::sends_datagram(const successor& next) {
+    if (datagrams_are_suppressed_ || !socket_.send(next.wakeup_address, next.owner)) return false;
+    ++datagrams_;
     return true;
 }
 
 // ----------------------------------------------------------------------------------- the thread
 
 void wait_registry::tend(std::stop_token stop) {
-    const std::stop_callback on_stop{stop, [&] { bell_.wake(); }};
+    const std::stop_callback on_stop{stop, [&] { socket_.wake(); }};
     while (!stop.stop_requested()) {
         try {
             attend(stop);
@@ -172,15 +172,15 @@ void wait_registry::attend(std::stop_token stop) {
     }
 }
 
-// Waits until the registry has a waiter. Closes the connection, which listens to a bell meanwhile,
-// if nobody comes for a while. False when it is time to stop.
+// Waits until the registry has a waiter. Closes the connection, which listens to notifications
+// meanwhile, if nobody comes for a while. False when it is time to stop.
 bool wait_registry::wait_for_waiters(const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto somebody_waits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
     if (own_connection_ && !somebody_waits()) {
         const auto now = local_clock::now();
-        if (bell_.is_open() && now < linger_end_) return !stop.stop_requested();
-        if (!bell_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_waits)) {
+        if (socket_.is_open() && now < linger_end_) return !stop.stop_requested();
+        if (!socket_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_waits)) {
             return true;
         }
         guard.unlock();
@@ -203,17 +203,17 @@ wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
     if (is_new) own_connection(stop);
     waiters due;
     thread_guard guard{mutex_};
-    // A bell may have been rung before the connection listened.
+    // A notification may have come before the connection listened.
     if (is_new && hears()) next_look_ = local_clock::now();
     const auto until = next_wake();
-    if (is_listening_ || bell_.is_open()) {
+    if (is_listening_ || socket_.is_open()) {
         sleeps_until_ = until;
         guard.unlock();
-        wait_for_bells(until, due);
+        wait_for_notifications(until, due);
         guard.lock();
         sleeps_until_.reset();
         if (!due.empty() && local_clock::now() < next_look_) return due;
-        due.clear();  // the look at all has them, too: bells in every pass do not keep it away
+        due.clear();  // the look at all has them, too: notifications do not keep it away
     } else {
         wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
             return next_look_ < until;
@@ -228,33 +228,33 @@ wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
     return due;
 }
 
-// Gets the waiters that a bell was rung for; all waiters if it does not say for whom. Takes the
-// bells that have come before it waits: one that was read together with an answer makes no
+// Gets the waiters that were notified; all waiters if a notification names none. Takes the
+// notifications that have come before it waits: one that was read together with an answer makes no
 // descriptor readable.
-void wait_registry::wait_for_bells(local_clock::time_point until, waiters& rung) {
+void wait_registry::wait_for_notifications(local_clock::time_point until, waiters& notified) {
     bool heeds_database = false;
     {
         const thread_guard guard{mutex_};
-        heeds_database = is_listening_ && !(names_nobody_ && trusts_own_bell());
+        heeds_database = is_listening_ && !(names_nobody_ && trusts_datagrams());
     }
-    if (heeds_database) hear_database(milliseconds{0}, rung);
-    hear_direct_bells(rung);
+    if (heeds_database) take_notifications(milliseconds{0}, notified);
+    take_datagrams(notified);
     auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
-    if (!rung.empty() || left <= milliseconds{0}) return;
-    const int database_bell = heeds_database ? own_connection_->notification_descriptor() : -1;
-    const bool polls_both = bell_.is_open() && (!heeds_database || database_bell >= 0);
+    if (!notified.empty() || left <= milliseconds{0}) return;
+    const int descriptor = heeds_database ? own_connection_->notification_descriptor() : -1;
+    const bool polls_both = socket_.is_open() && (!heeds_database || descriptor >= 0);
     if (polls_both) {
-        bell_.listen_until(until, database_bell);
+        socket_.listen_until(until, descriptor);
     } else {
-        hear_database(std::min(left, listening_slice), rung);
+        take_notifications(std::min(left, listening_slice), notified);
     }
-    hear_direct_bells(rung);
+    take_datagrams(notified);
 }
 
 // Takes everything that has come: unread notifications stay in the server's queue.
-void wait_registry::hear_database(milliseconds patience, waiters& rung) {
+void wait_registry::take_notifications(milliseconds timeout, waiters& notified) {
     connection& on = *own_connection_;
-    for (auto heard = on.wait_for_notification(patience); heard;
+    for (auto heard = on.wait_for_notification(timeout); heard;
          heard = on.wait_for_notification(milliseconds{0})) {
         const thread_guard guard{mutex_};
         if (heard->payload.empty()) names_nobody_ = true;
@@ -264,18 +264,18 @@ void wait_registry::hear_database(milliseconds patience, waiters& rung) {
                 continue;
             }
             if (!its.is_queued) {
-                its.was_rung = true;
-            } else if (std::find(rung.begin(), rung.end(), each) == rung.end()) {
-                rung.push_back(each);
+                its.was_notified = true;
+            } else if (std::find(notified.begin(), notified.end(), each) == notified.end()) {
+                notified.push_back(each);
             }
         }
     }
 }
 
-// Ignores rings for waiters of other rooms. While the registry is deaf, the next look is for all
-// waiters.
-void wait_registry::hear_direct_bells(waiters& rung) {
-    const auto heard = bell_.heard();
+// Ignores datagrams for waiters of other rooms. While the registry is deaf, the next look is for
+// all waiters.
+void wait_registry::take_datagrams(waiters& notified) {
+    const auto heard = socket_.received();
     if (heard.empty()) return;
     const thread_guard guard{mutex_};
     const bool is_deaf = local_clock::now() < deaf_until_;
@@ -284,12 +284,12 @@ void wait_registry::hear_direct_bells(waiters& rung) {
         if (found == waiters_.end()) continue;
         entry& its = entry_of(*found->second);
         if (its.heard) continue;
-        its.was_rung = its.was_rung_directly = true;
+        its.was_notified = its.got_datagram = true;
         if (!its.is_queued) continue;
         if (is_deaf) {
             next_look_ = std::min(next_look_, deaf_until_);
-        } else if (std::find(rung.begin(), rung.end(), found->second) == rung.end()) {
-            rung.push_back(found->second);
+        } else if (std::find(notified.begin(), notified.end(), found->second) == notified.end()) {
+            notified.push_back(found->second);
         }
     }
 }
@@ -301,7 +301,7 @@ connection& wait_registry::own_connection(const std::stop_token& stop) {
     if (own_connection_) return *own_connection_;
     own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout, stop);
     own_connection_->set_statement_timeout(of_.settings().statement_timeout);
-    const bool can_listen = !hints_are_suppressed_ && !bells_of_database_are_suppressed_ &&
+    const bool can_listen = !hints_are_suppressed_ && !database_notifications_are_suppressed_ &&
                             own_connection_->can_notify();
     const bool is_listening = can_listen && listens(*own_connection_);
     const thread_guard guard{mutex_};
@@ -325,13 +325,13 @@ void wait_registry::look_after(const waiters& due, const std::stop_token& stop) 
     connection& on = own_connection(stop);
     store_set& stores = of_.store_for(on);
     std::vector<waiter_id> who;
-    std::vector<bool> were_rung;
+    std::vector<bool> got_datagram;
     {
         const thread_guard guard{mutex_};
         for (const auto& each : due) {
             entry& its = entry_of(*each);
             who.push_back(its.who);
-            were_rung.push_back(std::exchange(its.was_rung_directly, false));
+            got_datagram.push_back(std::exchange(its.got_datagram, false));
         }
     }
     ++looks_;
@@ -342,14 +342,14 @@ void wait_registry::look_after(const waiters& due, const std::stop_token& stop) 
     for (std::size_t at = 0; at < found.size(); ++at) {
         if (found[at].status == look_status::waiting) {
             if (found[at].looks_takeable) takeable.insert(who[at].key.name());
-            is_vain = is_vain || were_rung[at];
+            is_vain = is_vain || got_datagram[at];
             continue;
         }
         news heard{found[at].status, found[at].token, std::nullopt};
         if (found[at].term_left) heard.term_end = sent + *found[at].term_left;
         if (tell(who[at].owner, heard) && found[at].status == look_status::granted) {
             const thread_guard guard{mutex_};
-            turns_told_ = were_rung[at] ? std::min(turns_told_ + 1, turns_to_trust) : 0;
+            turns_told_ = got_datagram[at] ? std::min(turns_told_ + 1, turns_to_trust) : 0;
         }
         is_lively = true;
     }
@@ -357,7 +357,7 @@ void wait_registry::look_after(const waiters& due, const std::stop_token& stop) 
     const thread_guard guard{mutex_};
     if (is_vain) deaf_until_ = local_clock::now() + deafness;
     if (!is_lively && takeable.empty()) return;
-    const auto planned = next_look_;  // of all: a bell for some does not put it off
+    const auto planned = next_look_;  // of all: a notification for some does not put it off
     plan_next_look(true);
     next_look_ = std::min(planned, next_look_);
 }
@@ -368,7 +368,7 @@ void wait_registry::serve(connection& on, store_set& stores, const key& name) {
     if (!passed.next) return;
     // This is no hint but the answer to our own request.
     news granted{look_status::granted, passed.next->token, std::nullopt};
-    if (passed.next->hold_at_most) granted.term_end = sent + *passed.next->hold_at_most;
+    if (passed.next->fixed_term) granted.term_end = sent + *passed.next->fixed_term;
     of_.tell(handed_over(name, *passed.next, event_reason::found_free));
     if (!tell(passed.next->owner, granted)) announce(on, stores, *passed.next, sent);
 }
@@ -383,7 +383,7 @@ void wait_registry::tell_failure(const std::exception_ptr& failure) {
     }
 }
 
-// Looks often while there is news, or no bell to listen to; then ever more rarely.
+// Looks often while there is news, or no notification to wait for; then ever more rarely.
 void wait_registry::plan_next_look(bool is_lively) {
     if (waiters_.empty()) return;
     polling looks = entry_of(*waiters_.begin()->second).looks;

@@ -8,13 +8,13 @@
 // | granted     | announce(), a look | –                                                         |
 // | gone        | a look             | –: its row was removed; queue again                       |
 //
-// The sources of news: a release in this process, at once (announce); a bell, after one look: the
-// room's own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also
-// serves keys whose holders died. One look is one statement for all waiters of the registry, so the
-// cost of a hand-over does not grow with their number.
+// The sources of news: a release in this process, at once (announce); a notification, after one
+// look: a datagram (wakeup_socket.hpp), or the database's own; a bounded, jittered look in any
+// case, which also serves keys whose holders died. One look is one statement for all waiters of the
+// registry, so the cost of a hand-over does not grow with their number.
 //
-// If the database has no bell that names a waiter, the registry looks often until its own bell has
-// told of a turn, and again once a look finds a turn of which the bell did not tell: the releasing
+// If no notification of the database names a waiter, the registry looks often until a datagram has
+// told of a turn, and again once a look finds a turn of which no datagram told: the releasing
 // program may be on another machine.
 // The thread and its connection exist only while somebody waits, and a little longer.
 //
@@ -35,7 +35,7 @@
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/contended_keys.hpp"
-#include "database/doorbell.hpp"
+#include "database/wakeup_socket.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "locks/waiter_store.hpp"
@@ -63,7 +63,7 @@ public:
     wait_registry(const wait_registry&) = delete;
     wait_registry& operator=(const wait_registry&) = delete;
 
-    // The address for the rows of this room's waiters, at which others ring for them. Before
+    // The address for the rows of this room's waiters, to which others send. Before
     // expect().
     std::string address();
 
@@ -94,28 +94,31 @@ public:
         return heard(which);
     }
 
-    // Tells the new owner if it waits in this room; otherwise rings for it over `on`. A hint: never
-    // throws. `sent`: a time before the request that handed over was sent.
+    // Tells the new owner if it waits in this room; otherwise notifies its room, if need be over
+    // `on`. A hint: never throws. `sent`: a time before the request that handed over was sent.
     void announce(
         connection& on, store_set& stores, const successor& next, local_clock::time_point sent
     ) noexcept;
 
     contended_keys& contended() noexcept { return contended_; }
 
-    // For tests: from here on nobody is told and no bell is rung or listened to; only looks are
-    // left.
+    // For tests: from here on nobody is told and no notification is sent or waited for; only
+    // looks are left.
     void suppress_hints() noexcept { hints_are_suppressed_ = true; }
-    // For tests: one of the two kinds of bell.
-    void suppress_direct_bells() noexcept { direct_bells_are_suppressed_ = true; }
-    void suppress_bells_of_database() noexcept { bells_of_database_are_suppressed_ = true; }
-    int rings() const noexcept { return rings_; }  // by either kind, or on engines without a bell
-    int direct_rings() const noexcept { return direct_rings_; }
+    // For tests: each suppresses one of the two kinds of notification.
+    void suppress_datagrams() noexcept { datagrams_are_suppressed_ = true; }
+    void suppress_database_notifications() noexcept {
+        database_notifications_are_suppressed_ = true;
+    }
+    // Counts what was sent, by kind. A notification counts also where the engine has none.
+    int notifications() const noexcept { return notifications_; }
+    int datagrams() const noexcept { return datagrams_; }
     int looks() const noexcept { return looks_; }
     bool is_listening() {
         const thread_guard guard{mutex_};
         return is_listening_;
     }
-    int seated() {
+    int queued() {
         const thread_guard guard{mutex_};
         return queued_;
     }
@@ -127,8 +130,8 @@ private:
         const polling looks;
         const std::function<void()> on_news{};
         bool is_queued = false;
-        bool was_rung = false;           // before it was queued
-        bool was_rung_directly = false;  // since the last look
+        bool was_notified = false;  // before it was queued
+        bool got_datagram = false;  // since the last look
         std::optional<news> heard{};
         std::exception_ptr failure{};
         std::condition_variable_any changed{};
@@ -145,19 +148,20 @@ private:
     bool wait_for_waiters(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     waiters waiters_due(std::stop_token stop);
     local_clock::time_point next_wake() const LEASEHOLD_REQUIRES(mutex_);
-    void wait_for_bells(local_clock::time_point until, waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
-    void hear_database(std::chrono::milliseconds patience, waiters& rung)
+    void wait_for_notifications(local_clock::time_point until, waiters& notified)
         LEASEHOLD_EXCLUDES(mutex_);
-    void hear_direct_bells(waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
-    bool rings_directly(const successor& next);
+    void take_notifications(std::chrono::milliseconds timeout, waiters& notified)
+        LEASEHOLD_EXCLUDES(mutex_);
+    void take_datagrams(waiters& notified) LEASEHOLD_EXCLUDES(mutex_);
+    bool sends_datagram(const successor& next);
     void look_after(const waiters& due, const std::stop_token& stop);
     void serve(connection& on, store_set& stores, const key& name);
     bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
     void tell_failure(const std::exception_ptr& failure) LEASEHOLD_EXCLUDES(mutex_);
-    bool trusts_own_bell() const LEASEHOLD_REQUIRES(mutex_) {
+    bool trusts_datagrams() const LEASEHOLD_REQUIRES(mutex_) {
         return turns_told_ == turns_to_trust;
     }
-    bool hears() const LEASEHOLD_REQUIRES(mutex_) { return is_listening_ || trusts_own_bell(); }
+    bool hears() const LEASEHOLD_REQUIRES(mutex_) { return is_listening_ || trusts_datagrams(); }
     void plan_next_look(bool is_lively) LEASEHOLD_REQUIRES(mutex_);
     connection& own_connection(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     bool listens(connection& on);
@@ -165,11 +169,11 @@ private:
     database::implementation& of_;
     contended_keys contended_;
     std::atomic<bool> hints_are_suppressed_ = false;
-    std::atomic<bool> direct_bells_are_suppressed_ = false;
-    std::atomic<bool> bells_of_database_are_suppressed_ = false;
-    std::atomic<int> rings_ = 0, direct_rings_ = 0, looks_ = 0;
+    std::atomic<bool> datagrams_are_suppressed_ = false;
+    std::atomic<bool> database_notifications_are_suppressed_ = false;
+    std::atomic<int> notifications_ = 0, datagrams_ = 0, looks_ = 0;
     std::atomic<bool> has_told_complaint_ = false;
-    doorbell bell_;
+    wakeup_socket socket_;
 
     thread_mutex mutex_;
     std::condition_variable_any changed_;
@@ -182,12 +186,12 @@ private:
     // While the thread sleeps: the time until which it does, unless somebody wakes it.
     std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
     std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
-    // The number of turns in a row that the registry's own bell must tell of before the registry
-    // stops listening to the database's bell.
+    // The number of turns in a row that datagrams must tell of before the registry stops listening
+    // to the database's notifications.
     static constexpr int turns_to_trust = 4;
     int turns_told_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
-    // A bell that told of no turn may be anybody's: until then, others wait for the next look.
+    bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's notification
+    // A datagram that told of no turn may be anybody's: until then, others wait for the next look.
     local_clock::time_point deaf_until_ LEASEHOLD_GUARDED_BY(mutex_){};
 
     std::unique_ptr<connection> own_connection_;        // of the thread alone

@@ -88,7 +88,7 @@ class Handle(Printer):
     def to_string(self):
         member = self.value[self.pointer]
         is_reference = member.type.code == gdb.TYPE_CODE_REF
-        of = member.referenced_value() if is_reference else inner(member)
+        of = member.referenced_value() if is_reference else inner(member["to_"])
         if of is None:
             return f"{self.name} that was moved from"
         if not is_complete(of):

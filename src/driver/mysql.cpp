@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/openssl_exit.hpp"
 #include "core/thread_mutex.hpp"
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_exchange.hpp"
@@ -122,14 +123,15 @@ database open(std::string_view url, database_settings settings) {
 }
 
 database open(url_source source, database_settings settings) {
+    keep_openssl_to_the_end();
     const auto limit = settings.statement_timeout;
     const auto refusals = std::make_shared<standby_refusals>();
     const auto open_one = [limit, refusals, name = settings.name](
-                              const address& to, std::chrono::milliseconds patience
-                          ) { return connect(to, limit, patience, name, refusals); };
+                              const address& to, std::chrono::milliseconds timeout
+                          ) { return connect(to, limit, timeout, name, refusals); };
     const auto from = std::make_shared<host_source>(std::move(source), open_one);
     return database{
-        [from](std::chrono::milliseconds patience) { return from->hosts()->connect(patience); },
+        [from](std::chrono::milliseconds timeout) { return from->hosts()->connect(timeout); },
         std::move(settings)};
 }
 

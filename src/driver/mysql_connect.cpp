@@ -65,10 +65,7 @@ int whole_seconds(milliseconds duration) {
 }
 
 sql::ConnectOptionsMap options_for(
-    const address& to,
-    milliseconds statement_timeout,
-    milliseconds patience,
-    const std::string& name
+    const address& to, milliseconds statement_timeout, milliseconds timeout, const std::string& name
 ) {
     const int read_timeout = whole_seconds(read_timeout_for(statement_timeout));
     sql::ConnectOptionsMap options;
@@ -78,7 +75,7 @@ sql::ConnectOptionsMap options_for(
     options["password"] = sql::SQLString{to.password};
     options["schema"] = sql::SQLString{to.database};
     options["OPT_CHARSET_NAME"] = sql::SQLString{"utf8mb4"};
-    options["OPT_CONNECT_TIMEOUT"] = whole_seconds(patience);
+    options["OPT_CONNECT_TIMEOUT"] = whole_seconds(timeout);
     options["OPT_READ_TIMEOUT"] = read_timeout;
     options["OPT_WRITE_TIMEOUT"] = read_timeout;
     options["CLIENT_MULTI_STATEMENTS"] = true;
@@ -103,13 +100,13 @@ void announce_thread() {
 std::unique_ptr<connection> connect(
     const address& to,
     milliseconds statement_timeout,
-    milliseconds patience,
+    milliseconds timeout,
     const std::string& name,
     const std::shared_ptr<standby_refusals>& refusals
 ) {
     announce_thread();
     const broken_pipe_guard guard;
-    sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience, name);
+    sql::ConnectOptionsMap options = options_for(to, statement_timeout, timeout, name);
     const password_guard kept_in{options, to};
     std::unique_ptr<sql::Connection> handle;
     try {

@@ -24,13 +24,13 @@
 
 namespace leasehold::mysql {
 
-// Connects, within `patience` as far as Connector/C++ can bound it: whole seconds, rounded up, and
+// Connects, within `timeout` as far as Connector/C++ can bound it: whole seconds, rounded up, and
 // the resolution of host names not at all. Throws connection_failed; unsupported for a server that
 // is too old and for TLS that this client library cannot do.
 std::unique_ptr<connection> connect(
     const address& to,
     std::chrono::milliseconds statement_timeout,
-    std::chrono::milliseconds patience,
+    std::chrono::milliseconds timeout,
     const std::string& name = {},  // see connection_name()
     const std::shared_ptr<standby_refusals>& refusals = std::make_shared<standby_refusals>()
 );

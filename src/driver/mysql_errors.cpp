@@ -61,10 +61,11 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
             return " refused a row by one of its constraints" + number;
         case errc::schema_missing:
             return " has no such table or database" + number +
-                   ": run `leasehold migrate`, or check the table prefix and the URL's database";
+                   ": if it is leasehold's, run `leasehold migrate`, or check the table prefix and "
+                   "the URL's database";
         case errc::schema_mismatch:
             return " has no such column" + number +
-                   ": is the schema the one `leasehold migrate` made?";
+                   ": in a table of leasehold's, is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
             return " denies this user a statement" + number + about_a_missing_right(what.words);
         case errc::read_only:

@@ -65,15 +65,27 @@ value decoded(column_kind kind, std::string text) {
     return value{std::move(text)};
 }
 
+column_names names_of(sql::ResultSetMetaData& columns, std::size_t count) {
+    std::vector<std::string> names;
+    names.reserve(count);
+    for (std::size_t at = 1; at <= count; ++at) {
+        names.push_back(columns.getColumnLabel(static_cast<unsigned>(at)).asStdString());
+    }
+    return std::make_shared<column_names::element_type>(std::move(names));
+}
+
 std::vector<row> rows_of(sql::ResultSet& from) {
     sql::ResultSetMetaData& columns = *from.getMetaData();  // belongs to the result
     std::vector<column_kind> kinds(columns.getColumnCount());
     for (std::size_t at = 0; at < kinds.size(); ++at) {
         kinds[at] = kind_of(columns.getColumnType(static_cast<unsigned>(at + 1)));
     }
+    column_names names;
     std::vector<row> rows;
     while (from.next()) {
+        if (!names) names = names_of(columns, kinds.size());
         row& each = rows.emplace_back();
+        each.names = names;
         each.columns.reserve(kinds.size());
         for (std::size_t at = 0; at < kinds.size(); ++at) {
             const auto number = static_cast<unsigned>(at + 1);

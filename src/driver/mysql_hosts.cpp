@@ -41,9 +41,9 @@ std::vector<std::size_t> host_list::order() const {
     return positions;
 }
 
-std::unique_ptr<connection> host_list::connect(milliseconds patience) {
-    if (all_.size() == 1) return open_(all_.front(), patience);
-    const auto until = steady_clock::now() + patience;
+std::unique_ptr<connection> host_list::connect(milliseconds timeout) {
+    if (all_.size() == 1) return open_(all_.front(), timeout);
+    const auto until = steady_clock::now() + timeout;
     std::string said;
     error_facts facts;
     std::size_t hosts_left = all_.size();

@@ -29,14 +29,14 @@ namespace leasehold::mysql {
 class host_list {
 public:
     using opener = std::function<
-        std::unique_ptr<connection>(const address& to, std::chrono::milliseconds patience)>;
+        std::unique_ptr<connection>(const address& to, std::chrono::milliseconds timeout)>;
 
     // `all` has at least one.
     host_list(std::vector<address> all, opener open);
 
-    // Connects within `patience`, of which each host that is left gets its part, as far as the
+    // Connects within `timeout`, of which each host that is left gets its part, as far as the
     // client library can bound one: see connect().
-    std::unique_ptr<connection> connect(std::chrono::milliseconds patience);
+    std::unique_ptr<connection> connect(std::chrono::milliseconds timeout);
 
 private:
     std::vector<std::size_t> order() const;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/openssl_exit.hpp"
 #include "driver/postgres_connection.hpp"
 #include "driver/postgres_errors.hpp"
 #include "driver/postgres_server.hpp"
@@ -182,6 +183,7 @@ database open(std::string_view url, database_settings settings) {
 }
 
 database open(url_source source, database_settings settings) {
+    keep_openssl_to_the_end();
     require_valid_url(source());
     const milliseconds limit = settings.statement_timeout;
     const auto warn = [told = settings.observer](const std::string& message) {

@@ -62,7 +62,7 @@ dialled dial(
         if (wait_for_socket(PQsocket(on), events, made.until, stop)) {
             next = PQconnectPoll(on);
         } else {
-            made.failure = connect_patience_error(on);
+            made.failure = connect_timeout_error(on);
         }
     }
     if (made.failure) return made;
@@ -161,7 +161,7 @@ std::optional<error> refusal_of(
 // If a host cannot be reached or takes no writes libpq asks the next one; if a host does not answer
 // in its part of the time, or is a former primary, this function does.
 //
-// One thing here may take longer than the patience: libpq looks host names up by getaddrinfo(),
+// One thing here may take longer than the timeout: libpq looks host names up by getaddrinfo(),
 // which cannot be bounded. Addresses, or `hostaddr`, avoid it.
 std::unique_ptr<connection> connect(
     const std::string& url,
@@ -170,7 +170,7 @@ std::unique_ptr<connection> connect(
     const std::shared_ptr<handle_memory>& known,
     const std::string& name
 ) {
-    const auto until = local_clock::now() + within.patience;
+    const auto until = local_clock::now() + within.timeout;
     std::vector<option> options = options_of(url, name);
     ask_in_turn(options, known->order.now());
     std::optional<error> of_former;
@@ -192,7 +192,9 @@ std::unique_ptr<connection> connect(
                 failure = of_former = refusal_of(*ours, within, address, *known);
             }
             if (!failure) {
-                known->order.note(on, !silent.empty());
+                // A question of the handle's may have lost the connection, and freed what `on` is.
+                const bool is_there = ours->state() != connection_state::lost;
+                if (is_there) known->order.note(on, !silent.empty());
                 return ours;
             }
         }

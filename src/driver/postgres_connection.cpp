@@ -461,9 +461,9 @@ int owned_connection::notification_descriptor() const noexcept {
     return is_pooled_ || handle_ == nullptr ? -1 : PQsocket(handle_.get());
 }
 
-std::optional<notification> owned_connection::wait_for_notification(milliseconds patience) {
-    if (is_pooled_) return connection::wait_for_notification(patience);
-    const auto until = local_clock::now() + std::min(patience, limit_within_range(patience));
+std::optional<notification> owned_connection::wait_for_notification(milliseconds timeout) {
+    if (is_pooled_) return connection::wait_for_notification(timeout);
+    const auto until = local_clock::now() + std::min(timeout, limit_within_range(timeout));
     for (;;) {
         static_cast<void>(require_ready());
         const std::unique_ptr<PGnotify, decltype(&PQfreemem)> heard{

@@ -85,7 +85,7 @@ public:
     void set_statement_timeout(std::chrono::milliseconds limit) override;
     bool can_notify() const noexcept override { return !is_pooled_; }
     void listen(std::string_view channel) override;
-    std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override;
+    std::optional<notification> wait_for_notification(std::chrono::milliseconds timeout) override;
     int notification_descriptor() const noexcept override;
 
     std::unique_ptr<left_work> left() const override;

@@ -78,11 +78,11 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
             return " refused a row" + what_refused(failure) + in_brackets(state);
         case errc::schema_missing:
             return " has no such table or schema" + in_brackets(state) +
-                   ": run `leasehold migrate`, or check the table prefix, the schema and the "
-                   "search path";
+                   ": if it is leasehold's, run `leasehold migrate`, or check the table prefix, "
+                   "the schema and the search path";
         case errc::schema_mismatch:
             return " has no such column" + in_brackets(state) +
-                   ": is the schema the one `leasehold migrate` made?";
+                   ": in a table of leasehold's, is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
             return " denies this user a statement" + in_brackets(state) +
                    about_a_missing_right(words_of_the_rights_check(failure));
@@ -314,7 +314,7 @@ error connect_error(const PGconn* handle) {
         std::move(facts)};
 }
 
-error connect_patience_error(const PGconn* handle) {
+error connect_timeout_error(const PGconn* handle) {
     error_facts facts;
     facts.is_passing = true;
     return error{

@@ -35,7 +35,7 @@ error gave_up_error(
 // A connection that could not be made, to any of the hosts that were tried. Wants verbosity
 // PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
-error connect_patience_error(const PGconn* handle);
+error connect_timeout_error(const PGconn* handle);
 // `failure`, with the hosts of the URL that were asked before in vain.
 error with_silent_hosts(const error& failure, const std::string& silent);
 // The server is a former primary: a standby was promoted beside it, or instead of it.

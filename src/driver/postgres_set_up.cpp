@@ -39,7 +39,7 @@ void owned_connection::set_up(local_clock::time_point until) {
             checks_client_ = false;
             continue;
         }
-        if (answer.end == exchange_end::gave_up) throw connect_patience_error(handle_.get());
+        if (answer.end == exchange_end::gave_up) throw connect_timeout_error(handle_.get());
         if (answer.end != exchange_end::answered || failure != nullptr) {
             throw set_up_error(address_, failure);
         }

@@ -166,8 +166,14 @@ std::vector<row> rows_of(const PGresult* from) {
     if (PQresultStatus(from) != PGRES_TUPLES_OK) return rows;
     const int columns = PQnfields(from);
     rows.resize(static_cast<std::size_t>(PQntuples(from)));
+    if (rows.empty()) return rows;
+    std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(columns));
+    for (int column = 0; column < columns; ++column) names.emplace_back(PQfname(from, column));
+    const auto shared = std::make_shared<column_names::element_type>(std::move(names));
     for (std::size_t index = 0; index < rows.size(); ++index) {
         const int line = static_cast<int>(index);
+        rows[index].names = shared;
         rows[index].columns.reserve(static_cast<std::size_t>(columns));
         for (int column = 0; column < columns; ++column) {
             if (PQgetisnull(from, line, column) == 1) {

@@ -70,10 +70,14 @@ value value_of(const MYSQL_FIELD& column, std::string text) {
 std::vector<row> rows_of(MYSQL_RES* from) {
     const unsigned count = mysql_num_fields(from);
     const MYSQL_FIELD* const columns = mysql_fetch_fields(from);
+    std::vector<std::string> names;
+    for (unsigned at = 0; at < count; ++at) names.emplace_back(columns[at].name);
+    const auto shared = std::make_shared<column_names::element_type>(std::move(names));
     std::vector<row> rows;
     while (MYSQL_ROW found = mysql_fetch_row(from)) {
         const unsigned long* const lengths = mysql_fetch_lengths(from);
         row& each = rows.emplace_back();
+        each.names = shared;
         each.columns.reserve(count);
         for (unsigned at = 0; at < count; ++at) {
             if (found[at] == nullptr) {

@@ -15,6 +15,7 @@
 #include "driver/sqlite_errors.hpp"
 #include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
+#include "driver/sqlite_values.hpp"
 #include "driver/sqlite_watch.hpp"
 #include "driver/sqlite_writer_queue.hpp"
 #include "leasehold/clock.hpp"
@@ -168,10 +169,10 @@ public:
     }
     // The log is written to before its commit can be seen, which waits for the disk: after an event
     // this asks for the version at once and then again and again, less often the longer it takes. A
-    // call whose patience ends returns before that; the next call goes on with it.
-    std::optional<notification> wait_for_notification(milliseconds patience) override {
-        if (!watch_) return connection::wait_for_notification(patience);
-        const auto until = local_clock::now() + patience;
+    // call whose time runs out returns before that; the next call goes on with it.
+    std::optional<notification> wait_for_notification(milliseconds timeout) override {
+        if (!watch_) return connection::wait_for_notification(timeout);
+        const auto until = local_clock::now() + timeout;
         for (;;) {
             if (sees_commit()) {
                 written_at_.reset();
@@ -287,6 +288,25 @@ private:
         );
     }
 
+    // SQLite prepares the first statement of a text, and leaves the others out without a word.
+    void refuse_second(std::string_view rest) {
+        while (rest.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
+            sqlite3_stmt* next = nullptr;
+            const char* end = nullptr;
+            const int size = static_cast<int>(rest.size());
+            const int code = sqlite3_prepare_v2(handle_, rest.data(), size, &next, &end);
+            const statement_handle owned{next};
+            if (code != SQLITE_OK || next) {
+                throw error(
+                    errc::invalid_argument,
+                    "execute() takes one statement, and this text has another one behind it: "
+                    "execute each by itself; nothing was done"
+                );
+            }
+            rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));  // a comment
+        }
+    }
+
     // Prepared once per connection; the least recently used makes room.
     sqlite3_stmt* prepare_kept(std::string_view sql) {
         if (const auto found = by_text_.find(sql); found != by_text_.end()) {
@@ -294,16 +314,18 @@ private:
             return prepared_.front().second.get();
         }
         sqlite3_stmt* made = nullptr;
+        const char* rest = nullptr;
         const int size = static_cast<int>(sql.size());
-        check(
-            sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, nullptr)
+        check(sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, &rest)
         );
+        statement_handle owned{made};
         if (!made) throw error(errc::invalid_argument, "an empty statement cannot be executed");
+        refuse_second(sql.substr(static_cast<std::size_t>(rest - sql.data())));
         if (prepared_.size() == max_prepared) {
             by_text_.erase(prepared_.back().first);
             prepared_.pop_back();
         }
-        prepared_.emplace_front(std::string(sql), statement_handle{made});
+        prepared_.emplace_front(std::string(sql), std::move(owned));
         by_text_.emplace(prepared_.front().first, prepared_.begin());
         return made;
     }
@@ -336,51 +358,10 @@ private:
         for (int at = 1; at <= sqlite3_bind_parameter_count(statement); ++at) {
             const std::size_t number = number_of(statement, at, bound);
             if (number > values.size()) wrong_count(values.size());
-            check(bind_one(statement, at, values[number - 1]));
+            check(sqlite::bind(statement, at, values[number - 1]));
             highest = std::max(highest, number);
         }
         return highest;
-    }
-
-    static int bind_one(sqlite3_stmt* statement, int at, const value& given) {
-        const auto& held = given.held();
-        if (const auto* number = std::get_if<std::int64_t>(&held)) {
-            return sqlite3_bind_int64(statement, at, *number);
-        }
-        if (const auto* real = std::get_if<double>(&held)) {
-            return sqlite3_bind_double(statement, at, *real);
-        }
-        if (const auto* text = std::get_if<std::string>(&held)) {
-            return sqlite3_bind_text64(
-                statement, at, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8
-            );
-        }
-        if (const auto* bytes = std::get_if<blob>(&held)) {
-            // A null pointer would bind NULL, which an empty string's data() need not avoid.
-            const char* const first = bytes->bytes.empty() ? "" : bytes->bytes.data();
-            return sqlite3_bind_blob64(statement, at, first, bytes->bytes.size(), SQLITE_TRANSIENT);
-        }
-        return sqlite3_bind_null(statement, at);
-    }
-
-    static value column(sqlite3_stmt* statement, int at) {
-        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
-        switch (sqlite3_column_type(statement, at)) {
-            case SQLITE_INTEGER:
-                return {std::int64_t{sqlite3_column_int64(statement, at)}};
-            case SQLITE_FLOAT:
-                return {sqlite3_column_double(statement, at)};
-            case SQLITE_TEXT: {
-                const auto* text = sqlite3_column_text(statement, at);
-                return {std::string(reinterpret_cast<const char*>(text), size)};
-            }
-            case SQLITE_BLOB: {
-                const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, at));
-                return {blob{bytes ? std::string(bytes, size) : std::string()}};
-            }
-            default:
-                return {};
-        }
     }
 
     // Steps to the end and resets, also when it fails: an unfinished statement would keep its
@@ -389,10 +370,12 @@ private:
         const int changes_before = sqlite3_total_changes(handle_);
         result answer;
         int code = SQLITE_OK;
+        column_names names;
         while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-            row found;
+            if (!names) names = sqlite::names_of(statement);
+            row found{.names = names};
             for (int at = 0; at < sqlite3_column_count(statement); ++at) {
-                found.columns.push_back(column(statement, at));
+                found.columns.push_back(sqlite::column_of(statement, at));
             }
             answer.rows.push_back(std::move(found));
         }
@@ -436,7 +419,7 @@ private:
 
 std::unique_ptr<connection> connect(
     const std::string& path,
-    milliseconds patience,
+    milliseconds timeout,
     bool may_create,
     std::shared_ptr<sqlite::writer_queue> writers
 ) {
@@ -450,7 +433,7 @@ std::unique_ptr<connection> connect(
     if (code != SQLITE_OK) {
         throw sqlite::error_of(path, {code, sqlite3_system_errno(handle), sqlite3_errmsg(handle)});
     }
-    made->set_statement_timeout(patience);
+    made->set_statement_timeout(timeout);
     // WAL lets readers and the writer pass each other and is kept in the file; FULL makes a commit
     // survive a power cut, without which a fencing token could be given twice.
     if (may_create) made->switch_to_wal();
@@ -469,8 +452,8 @@ database open(std::string_view url, database_settings settings) {
     }
     const auto opener = [path, writers = std::make_shared<sqlite::writer_queue>()](bool may_create
                         ) -> connector {
-        return [path, may_create, writers](milliseconds patience) {
-            return connect(path, patience, may_create, writers);
+        return [path, may_create, writers](milliseconds timeout) {
+            return connect(path, timeout, may_create, writers);
         };
     };
     return database{opener(false), opener(true), std::move(settings)};

@@ -21,7 +21,9 @@ std::string explain(const failure& what, const std::string& path, errc meaning, 
     }
     switch (meaning) {
         case errc::transient:
-            return where + " was locked by another writer for too long; try again";
+            return where +
+                   " was locked by another writer for too long, which may be a transaction of this "
+                   "program: end it before this call, or give it to the call; or try again";
         case errc::read_only:
             return where + " may not be written; check the permissions of the file and its folder";
         case errc::timed_out:
@@ -61,8 +63,9 @@ error error_of(const std::string& path, const failure& what) {
         return error{
             errc::schema_missing,
             "SQLite database " + path +
-                " lacks a table: run `leasehold migrate`; if that has nothing to do, tables "
-                "were dropped by hand: `leasehold migrate down --to 0`, then up again",
+                " lacks a table: if it is leasehold's, run "
+                "`leasehold migrate`; if that has nothing to do, tables were dropped by hand: "
+                "`leasehold migrate down --to 0`, then up again",
             std::move(facts)};
     }
     const errc meaning = classify_sqlite(what.code);

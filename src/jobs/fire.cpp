@@ -76,13 +76,12 @@ std::optional<std::int64_t> fire_one(
 }  // namespace
 
 schedule times_of(const job_schedule& what) {
-    const bool is_periodic = what.every != what.every.zero();
-    if (is_periodic == !what.cron.empty()) {
+    if (what.every.has_value() == !what.cron.empty()) {
         throw error(
             errc::invalid_argument, "a schedule has a cron expression or a period: one of the two"
         );
     }
-    return is_periodic ? schedule::every(what.every) : schedule::cron(what.cron, what.zone);
+    return what.every ? schedule::every(*what.every) : schedule::cron(what.cron, what.zone);
 }
 
 fires fires_of(

@@ -61,7 +61,7 @@ const char* name_of(job_stop_reason reason) noexcept {
         case job_stop_reason::none:
             return "none";
         case job_stop_reason::attempt_timeout:
-            return "time_limit";
+            return "attempt_timeout";
         case job_stop_reason::cancel_requested:
             return "cancel_requested";
         case job_stop_reason::worker_ends:

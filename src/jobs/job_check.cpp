@@ -45,10 +45,10 @@ void require_valid_time(const new_job& what) {
         refuse_input("the delay of a job must be 0 to 366 days");
     }
     if (!what.unique_key.empty() && what.conflict == on_conflict::replace &&
-        !(what.needs.empty() && what.needs_of_list.empty())) {
+        !(what.depends_on.empty() && what.depends_on_listed.empty())) {
         refuse_input("a job that needs others cannot replace one of its unique key: keep, or fail");
     }
-    const bool needs_others = !what.needs.empty() || !what.needs_of_list.empty();
+    const bool needs_others = !what.depends_on.empty() || !what.depends_on_listed.empty();
     if (needs_others && (what.run_at || what.delay > milliseconds{0})) {
         refuse_input(
             "a job that needs others has no run_at and no delay: it runs when they have ended"
@@ -59,7 +59,7 @@ void require_valid_time(const new_job& what) {
     }
     if (what.attempt_timeout &&
         (*what.attempt_timeout < milliseconds{1} || *what.attempt_timeout > delay_most)) {
-        refuse_input("the time limit of a job must be 1 ms to 366 days");
+        refuse_input("the attempt_timeout of a job must be 1 ms to 366 days");
     }
 }
 
@@ -141,7 +141,7 @@ void require_valid(const worker_settings& settings) {
     require_between(
         settings.drain_timeout, milliseconds{0}, day, "drain_timeout must be 0 to 24 h"
     );
-    require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
+    require_between(settings.stop_timeout, milliseconds{0}, day, "stop_timeout must be 0 to 24 h");
 }
 
 }  // namespace leasehold

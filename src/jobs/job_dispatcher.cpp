@@ -5,10 +5,10 @@
 #include "core/jitter.hpp"
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
-#include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_notifier.hpp"
 #include "jobs/job_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -57,14 +57,14 @@ job_retention job_dispatcher::kept_of(connection& on, store_set& stores, const s
         .first->second;
 }
 
-void job_dispatcher::note_ring(const std::string& queue) {
+void job_dispatcher::note_notification(const std::string& queue) {
     const thread_guard guard{mutex_};
-    rung_.insert(queue);
+    notified_.insert(queue);
 }
 
-bool job_dispatcher::was_rung() const {
+bool job_dispatcher::was_notified() const {
     const thread_guard guard{mutex_};
-    return !rung_.empty();
+    return !notified_.empty();
 }
 
 void job_dispatcher::announce(job_listener& whose) {
@@ -73,7 +73,7 @@ void job_dispatcher::announce(job_listener& whose) {
         use([&](connection& on, store_set& stores) { whose.announce(on, stores); });
         known_everywhere_at_ = local_clock::now() + job_notifier::known_for;
     } catch (const error& failure) {
-        if (!std::exchange(has_complained_of_bell_, true)) complain_of_bell(failure);
+        if (!std::exchange(has_complained_of_address_, true)) complain_of_address(failure);
     }
 }
 
@@ -82,13 +82,13 @@ void job_dispatcher::withdraw(job_listener& whose) {
     try {
         use([&](connection& on, store_set& stores) { whose.withdraw(on, stores); });
     } catch (const error& failure) {
-        complain_of_bell(failure);
+        complain_of_address(failure);
     }
 }
 
-// The bell is only a hint: the worker also looks by itself, and the end of the session deletes the
-// row.
-void job_dispatcher::complain_of_bell(const error& failure) {
+// The notification is only a hint: the worker also looks by itself, and the end of the session
+// deletes the row.
+void job_dispatcher::complain_of_address(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
 }
 
@@ -104,19 +104,19 @@ void job_dispatcher::warn(const std::string& said) const {
     session_->database().tell({event_kind::warning, "", 0, said});
 }
 
-bool job_dispatcher::heed_rings() {
-    std::set<std::string> rung;
+bool job_dispatcher::heed_notifications() {
+    std::set<std::string> notified;
     {
         const thread_guard guard{mutex_};
-        rung.swap(rung_);
+        notified.swap(notified_);
     }
-    for (const std::string& each : rung) {
+    for (const std::string& each : notified) {
         queue_state& queue = state_of(each);
         queue.expect_jobs();
-        queue.is_to_be_swept = true;
+        queue.needs_pass = true;
         queue.left_pause = {};
     }
-    return !rung.empty();
+    return !notified.empty();
 }
 
 bool job_dispatcher::has_promising_queue() const noexcept {
@@ -134,7 +134,7 @@ job_dispatcher::queue_state* job_dispatcher::next_promising() noexcept {
     return nullptr;
 }
 
-void job_dispatcher::note_doubt(queue_state& queue) {
+void job_dispatcher::note_in_doubt(queue_state& queue) {
     // A statement that its client gave up may go on in the server, but for less than this time.
     queue.in_doubt_until =
         local_clock::now() + 2 * session_->database().settings().statement_timeout + seconds{5};
@@ -223,7 +223,7 @@ void job_dispatcher::send(
             }
         });
     } catch (const error&) {
-        if (wanted > 0) note_doubt(queue);
+        if (wanted > 0) note_in_doubt(queue);
         throw;
     }
     for (std::size_t at = 0; at < places.size(); ++at) back.ends[places[at]] = both.finished[at];
@@ -331,12 +331,12 @@ std::vector<left_jobs> job_dispatcher::count_left() {
 
 local_clock::time_point job_dispatcher::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
-    // Until `known_everywhere_at_` others may enqueue without knowing our bell.
+    // Until `known_everywhere_at_` others may enqueue without knowing our address.
     if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
-    // Only a sweep finds what was committed without a ring.
-    if (settings_.poll_every > turn_every && now >= next_sweep_of_all_) {
-        next_sweep_of_all_ = now + settings_.poll_every;
-        for (queue_state& each : queues_) each.is_to_be_swept = true;
+    // Only a pass finds what was committed without a notification.
+    if (settings_.poll_every > maintain_every && now >= next_pass_of_all_) {
+        next_pass_of_all_ = now + settings_.poll_every;
+        for (queue_state& each : queues_) each.needs_pass = true;
     }
     use([&](connection& on, store_set& stores) {
         const auto seen = stores.get<job_queue_store>().look(on, settings_.queues);
@@ -392,10 +392,14 @@ bool job_dispatcher::note_progress(job_id id, fencing_token token, const std::st
 bool job_dispatcher::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
     connection& inside = tx.inside();
     require_transaction(inside, "complete_in");
-    require_engine(inside, session_->database().which(), "complete_in");
-    store_set& stores = session_->database().store_for(inside);
+    database::implementation& own = session_->database();
+    require_database(inside, own, "complete_in");
+    store_set& stores = own.store_for(inside);
     const auto kept = kept_of(inside, stores, queue);
-    return stores.get<job_store>().finish(inside, session_->id(), {end}, kept).front().has_value();
+    const auto ended = stores.get<job_store>().finish(inside, session_->id(), {end}, kept);
+    if (ended.front()) return true;
+    require_database_of_row(inside, own, "complete_in");
+    return false;
 }
 
 }  // namespace leasehold

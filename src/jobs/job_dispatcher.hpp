@@ -66,12 +66,14 @@ public:
     bool may_be_unsettled() const noexcept { return !some_are_needed_ && !unsettled_.empty(); }
 
     // Notes that there are new jobs in the queue; any thread may call it.
-    void note_ring(const std::string& queue);
-    // A claim after a ring may have missed jobs that wait needlessly: the next look finds them.
+    void note_notification(const std::string& queue);
+    // A claim after a notification may have missed jobs that wait needlessly: the next look finds
+    // them.
     bool may_have_left_waiting() const noexcept;
-    // Makes the queues promising that were rung for since the last call. True: there were some.
-    bool heed_rings();
-    bool was_rung() const;
+    // Makes the queues promising of which a notification came since the last call. True: there were
+    // some.
+    bool heed_notifications();
+    bool was_notified() const;
     void announce(job_listener& whose);
     void withdraw(job_listener& whose);
 
@@ -102,15 +104,15 @@ public:
     std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
-    static constexpr int max_unblocked = 1000, max_swept = 100;  // keys
+    static constexpr int max_unblocked = 1000, max_unblocked_in_pass = 100;  // keys
     // A dead worker's jobs are available again within this, and a poll, of its session's end.
-    static constexpr std::chrono::seconds turn_every{2};
+    static constexpr std::chrono::seconds maintain_every{2};
 
     // The longest time until the next look: a longer one could run over the end of the clock.
     static constexpr std::chrono::microseconds max_look = std::chrono::hours{1};
 
     // One pass over all jobs that may wait needlessly, some hundred rows at a time.
-    struct sweep {
+    struct unblock_pass {
         bool is_over_through = false, is_waiting_through = false, are_keys_through = false;
         need_places needs{};
         blocked_place place{};
@@ -129,13 +131,13 @@ private:
         std::chrono::nanoseconds left_pause{0};
         bool may_have_freed = false;  // jobs of any kind, since the last claim
         bool has_keys = false;        // jobs with ordering keys were claimed
-        bool is_to_be_swept = true;   // was rung for, since the last sweep began
+        bool needs_pass = true;       // a notification came, since the last pass began
         // Until then a claim without an answer may come; a last look for its jobs comes after that.
         std::optional<local_clock::time_point> in_doubt_until{};
-        local_clock::time_point next_turn{};
+        local_clock::time_point next_maintenance{};
         blocked_place place{};
-        std::optional<sweep> under_way{};
-        local_clock::time_point next_sweep{};
+        std::optional<unblock_pass> under_way{};
+        local_clock::time_point next_pass{};
         fire_place schedules{};
         need_places needs{};
 
@@ -159,7 +161,7 @@ private:
     ) noexcept;
     found_claims claims_in_doubt();
     void heed_limits(queue_state& queue, const queue_limits& limits);
-    void take_turn(connection& on, store_set& stores, queue_state& queue, const queue_look& seen);
+    void maintain(connection& on, store_set& stores, queue_state& queue, const queue_look& seen);
     fire_result fires(connection& on, store_set& stores, queue_state& queue);
     void prune(connection& on, store_set& stores);
     local_clock::time_point next_fire(
@@ -168,7 +170,7 @@ private:
     void free_behind(
         const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
     );
-    void ring(const std::string& queue);
+    void notify(const std::string& queue);
     void leave_to_others(queue_state& queue);
     void remember(const std::vector<ended_job>& ends);
     void settle();
@@ -176,19 +178,21 @@ private:
     job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
     void warn(const std::string& said) const;
     void tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const;
-    void complain_of_bell(const error& failure);
+    void complain_of_address(const error& failure);
     local_clock::time_point look_at(
         connection& on, store_set& stores, queue_state& queue, const queue_look& seen
     );
     bool unblocks(connection& on, store_set& stores, queue_state& queue, bool some_wait);
-    std::int64_t go_on_with(connection& on, store_set& stores, queue_state& queue, sweep& pass);
-    std::optional<local_clock::time_point> sweep_some(
+    std::int64_t go_on_with(
+        connection& on, store_set& stores, queue_state& queue, unblock_pass& pass
+    );
+    std::optional<local_clock::time_point> go_on_with_pass(
         connection& on, store_set& stores, queue_state& queue, const queue_look& seen
     );
     bool is_left(connection& on, store_set& stores, const queue_state& queue) const;
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
-    void note_doubt(queue_state& queue);
+    void note_in_doubt(queue_state& queue);
     std::optional<job_retention> known_kept(const std::string& queue) const;
     job_retention kept_of(connection& on, store_set& stores, const std::string& queue);
     // Sends the ends of one queue, which have these indexes in `ends`, together with a claim if one
@@ -208,12 +212,12 @@ private:
     // A handler may complete its job while run() reads its retention.
     mutable thread_mutex mutex_;
     std::map<std::string, job_retention> kept_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::set<std::string> notified_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t first_ = 0;                          // the queue that is asked first next
     std::set<std::string> complained_of_;            // schedules, once each
-    local_clock::time_point known_everywhere_at_{};  // all know our bell then
-    local_clock::time_point next_sweep_of_all_{};
-    bool has_complained_of_bell_ = false;
+    local_clock::time_point known_everywhere_at_{};  // all know our address then
+    local_clock::time_point next_pass_of_all_{};
+    bool has_complained_of_address_ = false;
     // The number of the first rows of the history whose delete is refused, and since when.
     std::size_t kept_back_ = 0;
     local_clock::time_point kept_back_since_{};

@@ -12,12 +12,12 @@ namespace leasehold {
 
 // These ends make the next jobs of their keys available, make room under a limit, or let their jobs
 // run again, now or later; and the next look may be an hour away. If this worker takes all
-// available jobs, it rings for no other; it does ring for a job due later, when it may be busy. No
+// available jobs, it notifies no other; it does notify of a job due later, when it may be busy. No
 // failure here may lose the jobs that were claimed before.
 void job_dispatcher::free_behind(
     const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
 ) {
-    std::set<std::string> freed, rung;
+    std::set<std::string> freed, notified;
     for (std::size_t at = 0; at < ends.size(); ++at) {
         const ended_job& each = ends[at];
         const auto became = back.ends[at];
@@ -27,7 +27,7 @@ void job_dispatcher::free_behind(
         if (became != job_state::retryable && became != job_state::scheduled) continue;
         const auto due = local_clock::now() + std::min(each.end.delay, max_look);
         back.look_by = std::min(back.look_by.value_or(due), due);
-        rung.insert(each.queue);
+        notified.insert(each.queue);
     }
     for (const std::string& each : freed) {
         queue_state& queue = state_of(each);
@@ -35,14 +35,14 @@ void job_dispatcher::free_behind(
         const bool is_claimed = &queue == from;
         if (is_claimed && !queue.is_promising) continue;
         queue.expect_jobs();
-        if (is_claimed || !claims_next) rung.insert(each);
+        if (is_claimed || !claims_next) notified.insert(each);
     }
-    for (const std::string& each : rung) ring(each);
+    for (const std::string& each : notified) notify(each);
     if (from && !from->is_promising) leave_to_others(*from);
 }
 
-// A ring is a hint, so its failure is ignored: other workers look by themselves.
-void job_dispatcher::ring(const std::string& queue) {
+// A notification is a hint, so its failure is ignored: other workers look by themselves.
+void job_dispatcher::notify(const std::string& queue) {
     try {
         use([&](connection& on, store_set& stores) {
             session_->database().part<job_notifier>().notify(on, stores, queue);
@@ -64,7 +64,7 @@ void job_dispatcher::leave_to_others(queue_state& queue) {
             if (is_there) session_->database().part<job_notifier>().notify(on, stores, queue.name);
         });
     } catch (const error&) {
-        // The ring is a hint, as above.
+        // The notification is a hint, as above.
     }
 }
 
@@ -94,7 +94,7 @@ void job_dispatcher::settle() {
 
 // Does some hundred rows of the pass. Returns how many jobs go on; idle workers are told of them.
 std::int64_t job_dispatcher::go_on_with(
-    connection& on, store_set& stores, queue_state& queue, sweep& pass
+    connection& on, store_set& stores, queue_state& queue, unblock_pass& pass
 ) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
@@ -104,7 +104,9 @@ std::int64_t job_dispatcher::go_on_with(
         pass.is_waiting_through = pass.is_waiting_through || pass.needs.waiting == 0;
     }
     if (!pass.are_keys_through) {
-        freed += stores.get<job_queue_store>().unblock(on, queue.name, max_swept, pass.place);
+        freed += stores.get<job_queue_store>().unblock(
+            on, queue.name, max_unblocked_in_pass, pass.place
+        );
         pass.are_keys_through = pass.place.is_beginning();
     }
     if (freed > 0) goes_on(on, stores, queue.name);
@@ -116,7 +118,7 @@ std::int64_t job_dispatcher::go_on_with(
 bool job_dispatcher::unblocks(
     connection& on, store_set& stores, queue_state& queue, bool some_wait
 ) {
-    sweep pass{!some_wait, !some_wait};
+    unblock_pass pass{!some_wait, !some_wait};
     while (!pass.is_through()) {
         if (go_on_with(on, stores, queue, pass) > 0) return true;
     }
@@ -124,33 +126,33 @@ bool job_dispatcher::unblocks(
 }
 
 // The transaction that enqueues a job, and the end of the job that it waits for, do not see each
-// other if both commit at once, or if the first one commits late. The ring for the new job comes
-// after both commits: a pass that begins then finds that job. Passes take a twentieth of the time
-// at most. Returns when to go on.
-std::optional<local_clock::time_point> job_dispatcher::sweep_some(
+// other if both commit at once, or if the first one commits late. The notification of the new job
+// comes after both commits: a pass that begins then finds that job. Passes take a twentieth of the
+// time at most. Returns when to go on.
+std::optional<local_clock::time_point> job_dispatcher::go_on_with_pass(
     connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
     constexpr std::chrono::milliseconds pause_min{500};
     constexpr int pauses = 20;  // times the time that the rows took
     const auto now = local_clock::now();
     if (!queue.under_way) {
-        if (!seen.some_wait && !seen.some_are_blocked) queue.is_to_be_swept = false;
-        if (!queue.is_to_be_swept) return std::nullopt;
+        if (!seen.some_wait && !seen.some_are_blocked) queue.needs_pass = false;
+        if (!queue.needs_pass) return std::nullopt;
     }
-    if (now < queue.next_sweep) return queue.next_sweep;
+    if (now < queue.next_pass) return queue.next_pass;
     if (!queue.under_way) {
-        queue.is_to_be_swept = false;
+        queue.needs_pass = false;
         queue.under_way = {!seen.some_wait, !seen.some_wait, !seen.some_are_blocked};
     }
     go_on_with(on, stores, queue, *queue.under_way);
     const auto end = local_clock::now();
-    queue.next_sweep = end + pauses * (end - now);
+    queue.next_pass = end + pauses * (end - now);
     if (queue.under_way->is_through()) {
         queue.under_way.reset();
-        queue.next_sweep = std::max(queue.next_sweep, end + pause_min);
-        if (!queue.is_to_be_swept) return std::nullopt;
+        queue.next_pass = std::max(queue.next_pass, end + pause_min);
+        if (!queue.needs_pass) return std::nullopt;
     }
-    return queue.next_sweep;
+    return queue.next_pass;
 }
 
 bool job_dispatcher::may_have_left_waiting() const noexcept {

@@ -4,10 +4,10 @@
 
 #include "core/jitter.hpp"
 #include "database/database.hpp"
-#include "jobs/job_bell_store.hpp"
 #include "jobs/job_dispatcher.hpp"
 #include "jobs/job_notifier.hpp"
 #include "jobs/job_schedule_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -40,16 +40,16 @@ job_retention job_retention_of(const queue_limits& limits) {
         limits.keep_cancelled};
 }
 
-// Does the upkeep of the queue if no worker has done it for a while.
-void job_dispatcher::take_turn(
+// Maintains the queue if no worker has done so for a while.
+void job_dispatcher::maintain(
     connection& on, store_set& stores, queue_state& queue, const queue_look& seen
 ) {
     const auto now = local_clock::now();
-    if (now < queue.next_turn) return;
-    queue.next_turn = now + jittered(turn_every);
-    if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
+    if (now < queue.next_maintenance) return;
+    queue.next_maintenance = now + jittered(maintain_every);
+    if (seen.maintained_ago && *seen.maintained_ago < maintain_every / 2) return;
     job_queue_store& all = stores.get<job_queue_store>();
-    if (!all.take_turn(on, queue.name, turn_every / 2)) return;
+    if (!all.begin_maintenance(on, queue.name, maintain_every / 2)) return;
     const job_retention asked = job_retention_of(seen.limits);
     const job_retention kept = seen.some_are_needed ? until_pruned(asked) : asked;
     const rescue_result rescue = all.rescue(on, queue.name, max_rescued, kept);
@@ -62,7 +62,7 @@ void job_dispatcher::take_turn(
         if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) tell(queue.name);
     }
     prune(on, stores);
-    stores.get<job_bell_store>().prune(on, queue.name);
+    stores.get<job_subscriber_store>().prune(on, queue.name);
     tell_rescued(queue.name, rescue.rescued, event_reason::released);
     tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
@@ -128,8 +128,8 @@ local_clock::time_point job_dispatcher::look_at(
 ) {
     auto next = local_clock::now() + max_look;
     heed_limits(queue, seen.limits);
-    take_turn(on, stores, queue, seen);
-    if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
+    maintain(on, stores, queue, seen);
+    if (const auto goes_on_at = go_on_with_pass(on, stores, queue, seen)) {
         next = std::min(next, *goes_on_at);
     }
     const bool has_jobs = seen.has_available || queue.is_promising;

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The time between attempts to listen to the database's bell.
+// The time between attempts to listen to the database's notifications.
 constexpr std::chrono::seconds tries_every{5};
 // The longest time of one wait.
 constexpr std::chrono::seconds listening_slice{1};
@@ -23,13 +23,13 @@ constexpr std::chrono::seconds listening_slice{1};
 job_listener::job_listener(
     std::shared_ptr<session::implementation> within,
     const std::vector<std::string>& queues,
-    on_ring heard
+    on_notification heard
 )
     : session_(std::move(within)),
       heard_(std::move(heard)),
-      bell_(host_of_bell(session_->database().settings().wakeup_address)) {
+      socket_(host_of_wakeup_address(session_->database().settings().wakeup_address)) {
     for (const std::string& each : queues) {
-        queue_of_.emplace(identity::random(), each);
+        queue_of_.emplace(owner_id::random(), each);
         of_database_.emplace(job_notifier::id_of(each).text(), each);
     }
 }
@@ -38,13 +38,13 @@ void job_listener::start() {
     // A test that moves the time cannot move that of a socket.
     if (clock_source::installed()) return;
     std::string complaint;
-    address_ = bell_.address(complaint);
+    address_ = socket_.address(complaint);
     if (!complaint.empty()) {
         session_->database().tell(
-            {event_kind::warning, "", 0, "no direct bell for a worker: " + complaint}
+            {event_kind::warning, "", 0, "no datagrams for a worker: " + complaint}
         );
     }
-    if (bell_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
+    if (socket_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
 }
 
 void job_listener::stop() noexcept {
@@ -55,16 +55,16 @@ void job_listener::stop() noexcept {
 
 void job_listener::announce(connection& on, store_set& stores) {
     is_written_ = true;  // or a part of it
-    for (const auto& [bell, queue] : queue_of_) {
-        stores.get<job_bell_store>().add(on, {queue}, session_->id(), {bell, address_});
+    for (const auto& [id, queue] : queue_of_) {
+        stores.get<job_subscriber_store>().add(on, {queue}, session_->id(), {id, address_});
         session_->database().part<job_notifier>().forget(queue);
     }
     is_announced_ = true;
 }
 
 void job_listener::withdraw(connection& on, store_set& stores) {
-    for (const auto& [bell, queue] : queue_of_)
-        stores.get<job_bell_store>().remove(on, {queue}, bell);
+    for (const auto& [id, queue] : queue_of_)
+        stores.get<job_subscriber_store>().remove(on, {queue}, id);
     is_announced_ = is_written_ = false;
 }
 
@@ -73,50 +73,53 @@ void job_listener::tell(const std::string& queue) {
 }
 
 void job_listener::listen(std::stop_token stop) {
-    const std::stop_callback on_stop{stop, [this] { bell_.wake(); }};
+    const std::stop_callback on_stop{stop, [this] { socket_.wake(); }};
     while (!stop.stop_requested()) {
         try {
             tune_in(stop);
             hear();
         } catch (const std::exception& failure) {
-            database_bell_.reset();
+            database_notifications_.reset();
             next_try_ = local_clock::now() + tries_every;
             if (!std::exchange(has_complained_, true)) {
                 session_->database().tell(
                     {event_kind::warning,
                      "",
                      0,
-                     std::string{"a worker hears the database's bell no more: "} + failure.what()}
+                     std::string{"a worker gets no more notifications of the database: "} +
+                         failure.what()}
                 );
             }
         }
     }
-    database_bell_.reset();
+    database_notifications_.reset();
 }
 
-// Listens to the database's bell on PostgreSQL, whose bell names the queue it rings for.
+// Listens to the database's notifications on PostgreSQL, where each names its queue.
 void job_listener::tune_in(const std::stop_token& stop) {
     database::implementation& of = session_->database();
-    if (database_bell_ || local_clock::now() < next_try_) return;
+    if (database_notifications_ || local_clock::now() < next_try_) return;
     if (of.which() != engine::postgres) return;
     next_try_ = local_clock::now() + tries_every;
     auto made = of.connections().connect_apart(of.settings().connect_timeout, stop);
     if (!made->can_notify()) return;
     made->set_statement_timeout(of.settings().statement_timeout);
     made->listen(of.store_for(*made).get<waiter_store>().channel());
-    database_bell_ = std::move(made);
+    database_notifications_ = std::move(made);
     has_complained_ = false;
 }
 
 void job_listener::hear() {
-    if (database_bell_) hear_database();
+    if (database_notifications_) take_notifications();
     auto until = local_clock::now() + listening_slice;
     for (const auto& [queue, again] : again_at_) until = std::min(until, again);
-    bell_.listen_until(until, database_bell_ ? database_bell_->notification_descriptor() : -1);
-    for (const owner_id& each : bell_.heard()) {
+    socket_.listen_until(
+        until, database_notifications_ ? database_notifications_->notification_descriptor() : -1
+    );
+    for (const owner_id& each : socket_.received()) {
         if (const auto found = queue_of_.find(each); found != queue_of_.end()) tell(found->second);
     }
-    if (database_bell_) hear_database();
+    if (database_notifications_) take_notifications();
     const auto now = local_clock::now();
     std::erase_if(again_at_, [&](const auto& each) {
         if (now < each.second) return false;
@@ -126,11 +129,11 @@ void job_listener::hear() {
 }
 
 // Takes all notifications that have come: unread ones stay in the server's queue.
-void job_listener::hear_database() {
+void job_listener::take_notifications() {
     constexpr milliseconds at_once{0};
-    for (auto rung = database_bell_->wait_for_notification(at_once); rung;
-         rung = database_bell_->wait_for_notification(at_once)) {
-        const auto found = of_database_.find(rung->payload);
+    for (auto notified = database_notifications_->wait_for_notification(at_once); notified;
+         notified = database_notifications_->wait_for_notification(at_once)) {
+        const auto found = of_database_.find(notified->payload);
         if (found == of_database_.end()) continue;
         tell(found->second);
         again_at_[found->second] = local_clock::now() + job_notifier::database_notified_every;

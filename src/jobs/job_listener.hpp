@@ -1,9 +1,9 @@
 #pragma once
-// Listens for rings that tell a worker of new jobs in its queues. See jobs/job_notifier.hpp.
+// Waits for notifications that tell a worker of new jobs in its queues. See jobs/job_notifier.hpp.
 //
-// A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
-// over a connection of its own. If the listener misses a ring no job is lost: a worker also looks
-// by itself.
+// A thread of its own waits for datagrams, and on engines whose notifications name a queue for
+// those, over a connection of its own. If the listener misses one, no job is lost: a worker also
+// looks by itself.
 //
 // Threads: one thread calls start() and stop(); the thread of the listener calls `heard`.
 #include <functional>
@@ -16,20 +16,20 @@
 #include <vector>
 
 #include "database/database.hpp"
-#include "database/doorbell.hpp"
-#include "jobs/job_bell_store.hpp"
+#include "database/wakeup_socket.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {
 
 class job_listener {
 public:
-    using on_ring = std::function<void(const std::string& queue)>;
+    using on_notification = std::function<void(const std::string& queue)>;
 
     job_listener(
         std::shared_ptr<session::implementation> within,
         const std::vector<std::string>& queues,
-        on_ring heard
+        on_notification heard
     );
     ~job_listener() { stop(); }
     job_listener(const job_listener&) = delete;
@@ -50,19 +50,19 @@ private:
     void listen(std::stop_token stop);
     void tune_in(const std::stop_token& stop);
     void hear();
-    void hear_database();
+    void take_notifications();
     void tell(const std::string& queue);
 
     const std::shared_ptr<session::implementation> session_;
-    const on_ring heard_;
-    doorbell bell_;
+    const on_notification heard_;
+    wakeup_socket socket_;
     std::string address_;
-    std::map<owner_id, std::string> queue_of_;        // by the bell of each
-    std::map<std::string, std::string> of_database_;  // by the payload of the database's bell
+    std::map<owner_id, std::string> queue_of_;        // by the subscriber's id
+    std::map<std::string, std::string> of_database_;  // by the payload of a notification
     // Only the listener's thread uses the members from here to has_complained_. `again_at_`: when a
-    // worker that the database's bell rang for looks once more.
+    // worker that the database has notified looks once more.
     std::map<std::string, local_clock::time_point> again_at_;
-    std::unique_ptr<connection> database_bell_;
+    std::unique_ptr<connection> database_notifications_;
     local_clock::time_point next_try_{};
     bool has_complained_ = false;
     bool is_announced_ = false, is_written_ = false;  // by the thread of announce()

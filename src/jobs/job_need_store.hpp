@@ -29,7 +29,7 @@ class sql_dialect;
 struct job_need {
     job_id job = 0;    // the waiting job
     job_id needs = 0;  // the job it waits for
-    need_until until = need_until::completed;
+    dependency_until until = dependency_until::completed;
 };
 
 // A need that is over.

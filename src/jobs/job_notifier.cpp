@@ -14,7 +14,7 @@ constexpr int max_notified = 16;
 }  // namespace
 
 // Fowler, Noll and Vo: FNV-1a, of 64 bits, from two beginnings, which makes 128 bits: the workers
-// of two queues with the same id would get each other's rings.
+// of two queues with the same id would get each other's notifications.
 owner_id job_notifier::id_of(std::string_view queue) {
     std::string bytes;
     for (std::uint64_t hash : {0xcbf29ce484222325U, 0x84222325cbf29ce4U}) {
@@ -23,19 +23,20 @@ owner_id job_notifier::id_of(std::string_view queue) {
         }
         for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(hash >> shift);
     }
-    return identity::from_bytes(bytes);
+    return owner_id::from_bytes(bytes);
 }
 
-std::vector<job_bell> job_notifier::bells_of(
+std::vector<job_subscriber> job_notifier::subscribers_of(
     connection& on, store_set& stores, const std::string& queue
 ) {
     const auto now = local_clock::now();
     {
         const thread_guard guard{mutex_};
         const known& of_queue = known_[queue];
-        if (of_queue.is_read && now - of_queue.read_at < known_for) return of_queue.bells;
+        if (of_queue.is_read && now - of_queue.read_at < known_for) return of_queue.subscribers;
     }
-    auto bells = stores.get<job_bell_store>().list(on, queue, identity::random(), max_notified);
+    auto subscribers =
+        stores.get<job_subscriber_store>().list(on, queue, owner_id::random(), max_notified);
     const thread_guard guard{mutex_};
     // A program may know thousands of queues and use few at a time: this forgets the stale ones.
     constexpr std::size_t max_known = 1000;
@@ -45,10 +46,10 @@ std::vector<job_bell> job_notifier::bells_of(
         });
     }
     known& of_queue = known_[queue];
-    of_queue.bells = bells;
+    of_queue.subscribers = subscribers;
     of_queue.read_at = now;
     of_queue.is_read = true;
-    return bells;
+    return subscribers;
 }
 
 bool job_notifier::may_notify_by_database(const std::string& queue) {
@@ -64,12 +65,12 @@ void job_notifier::notify(connection& on, store_set& stores, const std::string& 
     if (is_suppressed_) return;
     try {
         bool are_all_notified = true;
-        for (const job_bell& each : bells_of(on, stores, queue)) {
+        for (const job_subscriber& each : subscribers_of(on, stores, queue)) {
             ++notifications_;
-            are_all_notified = bell_.ring(each.address, each.bell) && are_all_notified;
+            are_all_notified = socket_.send(each.address, each.id) && are_all_notified;
         }
         if (are_all_notified || !may_notify_by_database(queue)) return;
-        stores.get<waiter_store>().ring(on, id_of(queue));
+        stores.get<waiter_store>().notify(on, id_of(queue));
     } catch (const std::exception&) {
         // A lost notification is harmless: workers look by themselves.
     }

@@ -1,11 +1,11 @@
 #pragma once
 // Notifies the workers of queues of new jobs: enqueued and committed.
 //
-// Rows of the database (job_bell_store.hpp) say at which addresses workers listen. This reads them
-// once in a while and remembers them. A worker of this machine, or of one with a bell address, gets
-// a datagram (doorbell.hpp). If a worker cannot be reached so, the database's own notification, if
-// it has one, goes to the whole queue: at most once in `database_notified_every`. A worker that
-// gets such a notification looks again after that time.
+// Rows of the database (job_subscriber_store.hpp) say at which addresses workers listen. This reads
+// them once in a while and remembers them. A worker of this machine, or of one with a wake-up
+// address, gets a datagram (wakeup_socket.hpp). If a worker cannot be reached so, the database's
+// own notification, if it has one, goes to the whole queue: at most once in
+// `database_notified_every`. A worker that gets such a notification looks again after that time.
 //
 // All of it is a hint: a worker's next look finds jobs whose notification was lost.
 //
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/thread_mutex.hpp"
-#include "database/doorbell.hpp"
-#include "jobs/job_bell_store.hpp"
+#include "database/wakeup_socket.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
@@ -34,7 +34,7 @@ public:
     // The longest time until an enqueuing program knows of a worker that has just begun.
     static constexpr std::chrono::seconds known_for{1};
 
-    explicit job_notifier(const database_settings& settings) : bell_(settings.wakeup_address) {}
+    explicit job_notifier(const database_settings& settings) : socket_(settings.wakeup_address) {}
 
     // Notifies the workers of this queue. `on` is ours, and has no transaction open. Never throws.
     void notify(connection& on, store_set& stores, const std::string& queue) noexcept;
@@ -51,15 +51,17 @@ public:
 
 private:
     struct known {
-        std::vector<job_bell> bells;
+        std::vector<job_subscriber> subscribers;
         local_clock::time_point read_at{};
         local_clock::time_point next_of_database{};
         bool is_read = false;
     };
-    std::vector<job_bell> bells_of(connection& on, store_set& stores, const std::string& queue);
+    std::vector<job_subscriber> subscribers_of(
+        connection& on, store_set& stores, const std::string& queue
+    );
     bool may_notify_by_database(const std::string& queue);
 
-    doorbell bell_;
+    wakeup_socket socket_;
     std::atomic<bool> is_suppressed_ = false;
     std::atomic<int> notifications_ = 0;
     thread_mutex mutex_;

@@ -66,7 +66,7 @@ void settle_at_once(
     try {
         std::set<job_id> needed;  // thousands of one list may wait for the same job
         for (const new_job& each : what) {
-            needed.insert(each.needs.begin(), each.needs.end());
+            needed.insert(each.depends_on.begin(), each.depends_on.end());
         }
         if (needed.empty()) return;
         settle_needs(on, stores, {needed.begin(), needed.end()}, [&](const std::string& queue) {
@@ -96,9 +96,9 @@ void unblock_at_once(
 }
 
 // `then` comes last and needs all other jobs.
-std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
-    then.needs_until = until;
-    for (std::size_t at = 0; at < jobs.size(); ++at) then.needs_of_list.push_back(at);
+std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, dependency_until until) {
+    then.depends_until = until;
+    for (std::size_t at = 0; at < jobs.size(); ++at) then.depends_on_listed.push_back(at);
     jobs.push_back(std::move(then));
     return jobs;
 }
@@ -168,7 +168,7 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     database::implementation& own = *database_.inner();
     require_transaction(on, "enqueue_in");
     own.get_ready();
-    require_engine(on, own.which(), "enqueue_in");
+    require_database(on, own, "enqueue_in");
     auto made = enqueue_list(on, own.store_for(on), name_, what);
     own.open_transactions().run_after_commit(on, name_, [&own, name = name_](connection& ended) {
         own.part<job_notifier>().notify(ended, own.store_for(ended), name);
@@ -176,13 +176,14 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     return made;
 }
 
-enqueued_batch job_queue::enqueue_batch(std::vector<new_job> jobs, new_job then, need_until until)
-    const {
+enqueued_batch job_queue::enqueue_batch(
+    std::vector<new_job> jobs, new_job then, dependency_until until
+) const {
     return as_batch(enqueue_many(as_list(std::move(jobs), std::move(then), until)));
 }
 
 enqueued_batch job_queue::enqueue_batch_in(
-    transaction_ref inside, std::vector<new_job> jobs, new_job then, need_until until
+    transaction_ref inside, std::vector<new_job> jobs, new_job then, dependency_until until
 ) const {
     return as_batch(enqueue_many_in(inside, as_list(std::move(jobs), std::move(then), until)));
 }
@@ -194,7 +195,7 @@ void job_queue::notify() const noexcept {
             own.part<job_notifier>().notify(on, stores, name_);
         });
     } catch (const std::exception&) {
-        // The ring is a hint: workers look by themselves.
+        // The notification is a hint: workers look by themselves.
     }
 }
 
@@ -239,18 +240,24 @@ std::optional<job_info> find_job(const database& db, job_id id) {
         auto found = stores.get<job_queue_store>().describe(on, id);
         constexpr int max_needs = 100;
         const bool may_wait = found && found->state == job_state::blocked;
-        if (may_wait) found->needs = stores.get<job_need_store>().needs_of(on, id, max_needs);
+        if (may_wait) found->depends_on = stores.get<job_need_store>().needs_of(on, id, max_needs);
         return found;
     });
 }
 
-std::vector<job_info> list_jobs(const database& db, const job_filter& filter) {
+job_page list_jobs(const database& db, const job_filter& filter) {
     constexpr int most = 10'000;
     if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
     if (!filter.queue.empty()) require_name(filter.queue, "queue");
-    return read_again(db, [&](connection& on, store_set& stores) {
-        return stores.get<job_queue_store>().list(on, filter);
-    });
+    job_filter and_one_more = filter;
+    ++and_one_more.limit;
+    job_page some{read_again(db, [&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().list(on, and_one_more);
+    })};
+    if (some.size() <= static_cast<std::size_t>(filter.limit)) return some;
+    some.items.pop_back();
+    some.next = some.items.back().id;
+    return some;
 }
 
 cancel_outcome cancel_job(const database& db, job_id id) {
@@ -264,11 +271,11 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         const seconds kept = stores.get<job_need_store>().is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
         if (outcome == cancel_outcome::cancelled) {
-            const auto ring = [&](const std::string& queue) {
+            const auto notify = [&](const std::string& queue) {
                 db.inner()->part<job_notifier>().notify(on, stores, queue);
             };
-            ring(found->queue);  // for the next of its ordering key
-            settle_needs(on, stores, {id}, ring);
+            notify(found->queue);  // for the next of its ordering key
+            settle_needs(on, stores, {id}, notify);
         }
         return outcome;
     });

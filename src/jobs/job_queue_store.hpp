@@ -25,8 +25,8 @@ struct queue_look {
     std::optional<std::chrono::microseconds> next_due_in{};
     // The time until the first schedule that is not paused is due; 0: it is due.
     std::optional<std::chrono::microseconds> next_fire_in{};
-    // The time since a worker took the turn; nullopt: no worker did, or the clock was set back.
-    std::optional<std::chrono::microseconds> swept_ago{};
+    // The time since a worker began maintenance; nullopt: none did, or the clock was set back.
+    std::optional<std::chrono::microseconds> maintained_ago{};
     bool some_are_needed = false;  // some jobs wait for others, in any queue
     bool some_wait = false;        // jobs of this queue wait for others, or did until a moment ago
     bool some_are_blocked = false;
@@ -66,8 +66,8 @@ public:
     virtual std::int64_t promote(connection& on, std::string_view queue, int max_jobs) = 0;
 
     // True for one caller of all workers in each `every`: that worker then does the three below.
-    // Waits for a claim in turn: ask only if swept_ago says that the turn may be free.
-    virtual bool take_turn(
+    // Waits for a claim in turn: ask only if maintained_ago says that it may be due.
+    virtual bool begin_maintenance(
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;
 

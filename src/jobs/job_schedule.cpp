@@ -28,7 +28,7 @@ void require_valid(const job_schedule& what) {
     if (what.job.run_at || what.job.delay != what.job.delay.zero()) {
         refuse_input("the job of a schedule has no run_at and no delay: its fire times say when");
     }
-    if (!what.job.needs.empty() || !what.job.needs_of_list.empty()) {
+    if (!what.job.depends_on.empty() || !what.job.depends_on_listed.empty()) {
         refuse_input("the job of a schedule needs no others");
     }
     if (what.job.conflict == on_conflict::fail) {

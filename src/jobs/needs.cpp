@@ -73,7 +73,7 @@ settled settle(connection& on, store_set& stores, const std::vector<job_need_ove
     for (const auto& each : over) {
         const auto& [what, became] = each;
         const bool has_failed = became == job_state::discarded || became == job_state::cancelled;
-        if (!has_failed || what.until == need_until::ended) {
+        if (!has_failed || what.until == dependency_until::ended) {
             waited.insert(what.job);
             done.push_back(each);
             continue;
@@ -104,7 +104,7 @@ settled settle(connection& on, store_set& stores, const std::vector<job_need_ove
     return now;
 }
 
-void ring_for(
+void notify_of(
     connection& on, store_set& stores, const std::vector<job_id>& freed, const on_freed& tell
 ) {
     for (const std::string& each : stores.get<job_need_store>().queues_of(on, freed)) tell(each);
@@ -114,7 +114,7 @@ void ring_for(
 
 void require_places(const std::vector<new_job>& list) {
     for (std::size_t at = 0; at < list.size(); ++at) {
-        for (const std::size_t each : list[at].needs_of_list) {
+        for (const std::size_t each : list[at].depends_on_listed) {
             if (each < list.size()) continue;
             refuse_input(
                 "job " + std::to_string(at) + " of the list needs job " + std::to_string(each) +
@@ -128,7 +128,7 @@ void require_no_circle(const std::vector<new_job>& list) {
     require_places(list);
     std::vector<std::vector<std::size_t>> needs;
     needs.reserve(list.size());
-    for (const new_job& each : list) needs.push_back(each.needs_of_list);
+    for (const new_job& each : list) needs.push_back(each.depends_on_listed);
     const auto stuck = in_circles(needs);
     if (stuck.empty()) return;
     refuse_input(
@@ -158,7 +158,7 @@ void add_needs(
     for (std::size_t at = 0; at < list.size(); ++at) {
         // A job that was there already keeps its needs.
         if (!made[at].is_new) continue;
-        std::set<job_id> whom(list[at].needs.begin(), list[at].needs.end());
+        std::set<job_id> whom(list[at].depends_on.begin(), list[at].depends_on.end());
         for (const job_id each : whom) {
             if (each >= 1 && each < made[at].id) continue;
             refuse_input(
@@ -167,11 +167,11 @@ void add_needs(
                 "enqueued; roll back"
             );
         }
-        for (const std::size_t each : list[at].needs_of_list) {
+        for (const std::size_t each : list[at].depends_on_listed) {
             whom.insert(made[each].id);
             needs[at].push_back(places.at(made[each].id));
         }
-        for (const job_id each : whom) all.push_back({made[at].id, each, list[at].needs_until});
+        for (const job_id each : whom) all.push_back({made[at].id, each, list[at].depends_until});
     }
     if (const auto stuck = in_circles(needs); !stuck.empty()) {
         refuse_input(
@@ -188,7 +188,7 @@ std::vector<job_id> settle_some_needs(
 ) {
     const auto over = stores.get<job_need_store>().over(on, ids);
     settled now = settle(on, stores, over);
-    if (now.count > 0) ring_for(on, stores, now.freed, tell);
+    if (now.count > 0) notify_of(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
     // If somebody has locked all of these rows, a later turn goes on with them.
     const bool are_more = over.size() >= job_need_store::max_rows && now.settled_rows > 0;
@@ -204,7 +204,7 @@ std::int64_t settle_needs(
     while (!ended.empty()) {
         settled now = settle(on, stores, stores.get<job_need_store>().over(on, ended));
         freed += now.count;
-        if (now.count > 0) ring_for(on, stores, now.freed, tell);
+        if (now.count > 0) notify_of(on, stores, now.freed, tell);
         ended = std::move(now.cancelled);
     }
     return freed;
@@ -218,7 +218,7 @@ std::int64_t settle_left_needs(
     const on_freed& tell
 ) {
     settled now = settle(on, stores, stores.get<job_need_store>().over_behind(on, places.over));
-    if (now.count > 0) ring_for(on, stores, now.freed, tell);
+    if (now.count > 0) notify_of(on, stores, now.freed, tell);
     const auto left = stores.get<job_need_store>().left_waiting(on, queue, places.waiting);
     if (!left.empty()) now.count += stores.get<job_need_store>().free(on, left);
     return now.count + settle_needs(on, stores, now.cancelled, tell);

@@ -17,7 +17,7 @@ class connection;
 void require_no_circle(const std::vector<new_job>& list);
 
 inline bool needs_others(const new_job& what) {
-    return !what.needs.empty() || !what.needs_of_list.empty();
+    return !what.depends_on.empty() || !what.depends_on_listed.empty();
 }
 // The jobs as they are sent: jobs that need other jobs are not due until freed.
 std::vector<new_job> as_waiting(const std::vector<new_job>& list);

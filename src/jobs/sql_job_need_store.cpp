@@ -31,7 +31,7 @@ void in_parts(const std::vector<Item>& all, Use&& use) {
 // Reads "waiting job, needed job, the wanted end, the state that the needed job got or null".
 job_need_over over_in(const row& from) {
     job_need_over one;
-    one.what = {from.integer(0), from.integer(1), static_cast<need_until>(from.integer(2))};
+    one.what = {from.integer(0), from.integer(1), static_cast<dependency_until>(from.integer(2))};
     if (!from.is_null(3)) one.became = static_cast<job_state>(from.integer(3));
     return one;
 }

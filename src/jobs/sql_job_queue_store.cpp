@@ -88,12 +88,12 @@ queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
     seen.has_available = from.integer(first) != 0;
     seen.next_due_in = unless_never(duration_or_nothing(from, first + 1));
     seen.next_fire_in = duration_or_nothing(from, first + 2);
-    const std::size_t swept = first + 3, row_of_queue = first + 7;
+    const std::size_t maintained = first + 3, row_of_queue = first + 7;
     seen.some_are_needed = from.integer(first + 4) != 0;
     seen.some_wait = from.integer(first + 5) != 0;
     seen.some_are_blocked = from.integer(first + 6) != 0;
     // A negative age, after the clock was set back, is no reason to wait.
-    if (number_or(from, swept, -1) >= 0) seen.swept_ago = duration_of(from, swept);
+    if (number_or(from, maintained, -1) >= 0) seen.maintained_ago = duration_of(from, maintained);
     if (from.is_null(row_of_queue)) return seen;
     seen.is_paused = from.integer(row_of_queue) != 0;
     seen.limits = limits_in(from, row_of_queue + 1);
@@ -102,8 +102,10 @@ queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
 
 // ------------------------------------------------------------------------------ for all workers
 
-bool sql_job_queue_store::take_turn(connection& on, std::string_view queue, microseconds every) {
-    return has_found(write(on, "take_turn", {std::string{queue}, value_of(every)}));
+bool sql_job_queue_store::begin_maintenance(
+    connection& on, std::string_view queue, microseconds every
+) {
+    return has_found(write(on, "begin_maintenance", {std::string{queue}, value_of(every)}));
 }
 
 std::map<std::string, std::int64_t> sql_job_queue_store::count_available(

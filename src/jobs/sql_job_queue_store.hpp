@@ -18,7 +18,7 @@ public:
     explicit sql_job_queue_store(std::shared_ptr<const sql_dialect> how)
         : sql_store(std::move(how), jobs_sql, "job_queue") {}
 
-    bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
+    bool begin_maintenance(connection& on, std::string_view queue, std::chrono::microseconds every)
         override;
     std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
@@ -37,8 +37,8 @@ public:
 protected:
     // The time the row of a job is kept, in microseconds; -1: not at all.
     static std::int64_t kept_for(std::chrono::microseconds retention);
-    // Reads, from column `first` on, "available, next due in, next fire in, swept ago", of which
-    // all but the first may be null, "some are needed, some wait, some are blocked", and the
+    // Reads, from column `first` on, "available, next due in, next fire in, maintained ago", of
+    // which all but the first may be null, "some are needed, some wait, some are blocked", and the
     // settings of the queue.
     static queue_look look_in(const row& from, std::size_t first);
 };

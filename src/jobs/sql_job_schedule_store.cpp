@@ -62,7 +62,7 @@ job_schedule_row row_in(const row& from) {
     one.version = from.integer(4);
     one.what.cron = text_or_empty(from, 5);
     one.what.zone = from.bytes(6);
-    one.what.every = microseconds{number_or(from, 7, 0)};
+    one.what.every = duration_or_nothing(from, 7);
     one.what.misfire = static_cast<misfire_policy>(from.integer(8));
     one.what.max_catch_up = static_cast<int>(from.integer(9));
     one.what.max_late = duration_cast<seconds>(microseconds{from.integer(10)});
@@ -85,7 +85,7 @@ parameters values_of(const job_schedule_row& row) {
         row.version,
         text_or_null(what.cron),
         what.zone,
-        unless(what.every.count(), microseconds::rep{0}),
+        value_of(what.every),
         static_cast<int>(what.misfire),
         what.max_catch_up,
         value_of(microseconds{what.max_late}),

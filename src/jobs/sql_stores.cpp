@@ -1,11 +1,11 @@
 #include "jobs/sql_stores.hpp"
 
-#include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_schedule_store.hpp"
-#include "jobs/sql_job_bell_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "jobs/sql_job_need_store.hpp"
 #include "jobs/sql_job_schedule_store.hpp"
+#include "jobs/sql_job_subscriber_store.hpp"
 #include "sql/made_for.hpp"
 
 namespace leasehold {
@@ -23,9 +23,10 @@ std::unique_ptr<job_store> job_store::make(const std::shared_ptr<const sql_diale
     );
 }
 
-std::unique_ptr<job_bell_store> job_bell_store::make(const std::shared_ptr<const sql_dialect>& how
+std::unique_ptr<job_subscriber_store> job_subscriber_store::make(
+    const std::shared_ptr<const sql_dialect>& how
 ) {
-    return std::make_unique<sql_job_bell_store>(how);
+    return std::make_unique<sql_job_subscriber_store>(how);
 }
 
 std::unique_ptr<job_need_store> job_need_store::make(const std::shared_ptr<const sql_dialect>& how

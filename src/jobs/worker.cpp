@@ -11,6 +11,7 @@
 #include "jobs/job_check.hpp"
 #include "jobs/job_dispatcher.hpp"
 #include "jobs/job_executor.hpp"
+#include "jobs/job_handlers.hpp"
 #include "jobs/job_listener.hpp"
 #include "leasehold/error.hpp"
 #include "locks/keep_asking.hpp"
@@ -39,20 +40,7 @@ public:
         require_valid(settings_);
     }
 
-    void handle(std::string kind, job_handler with) {
-        require_kind(kind);
-        if (!with) throw error(errc::invalid_argument, "a handler must be something to call");
-        if (!by_kind_.try_emplace(kind, std::move(with)).second) {
-            throw error(errc::invalid_argument, "the kind '" + kind + "' has a handler already");
-        }
-    }
-    void handle_all(job_handler with) {
-        if (!with || for_all_) {
-            throw error(errc::invalid_argument, "there is one handler for all kinds");
-        }
-        for_all_ = std::move(with);
-    }
-
+    job_handlers& handlers() noexcept { return handlers_; }
     worker_report run(const std::stop_token& stop);
     worker_report progress() const {
         const thread_guard guard{mutex_};
@@ -76,8 +64,7 @@ private:
     const std::optional<leasehold::database> database_{};
     const session_settings timing_{};
     std::shared_ptr<session::implementation> session_;
-    job_executor::handlers by_kind_;
-    job_handler for_all_;
+    job_handlers handlers_;
     // Kept from one run() to the next: claims in doubt, and ends that were not sent.
     std::shared_ptr<job_dispatcher> dispatcher_;
     std::vector<ended_job> unsent_;
@@ -92,14 +79,16 @@ public:
           stop_(stop),
           over_(of.session_->over()),
           executor_(std::make_shared<job_executor>(
-              of.by_kind_, of.for_all_, of.session_->database().settings().observer
+              of.handlers_.by_kind(),
+              of.handlers_.for_all(),
+              of.session_->database().settings().observer
           )),
           dispatcher_(of.dispatcher_),
           listener_(of.session_, of.settings_.queues, [this](const std::string& queue) {
-              dispatcher_->note_ring(queue);
+              dispatcher_->note_notification(queue);
               executor_->wake();
           }) {
-        dispatcher_->set_kinds(kinds());
+        dispatcher_->set_kinds(of.handlers_.kinds());
         executor_->put_back(std::exchange(of.unsent_, {}));
     }
 
@@ -113,12 +102,6 @@ public:
 private:
     static constexpr milliseconds needs_known_for{50};
 
-    std::vector<std::string> kinds() const {
-        std::vector<std::string> all;
-        if (of_.for_all_) return all;
-        for (const auto& [kind, with] : of_.by_kind_) all.push_back(kind);
-        return all;
-    }
     std::size_t room(const job_executor::tally& now) const {
         const worker_settings& asked = of_.settings_;
         const auto most =
@@ -142,7 +125,7 @@ private:
     void look();
     void look_at_claims();
     void look_at_running();
-    bool wait_for_end(milliseconds patience);
+    bool wait_for_end(milliseconds timeout);
     template <class Try>
     void despite_outages(const std::stop_token& stop, Try&& attempt);
 
@@ -157,8 +140,8 @@ private:
     // True if a look has come after the last end. While it is false, an idle worker that drains
     // looks at once.
     bool has_looked_ = false;
-    bool was_rung_ = false;  // and no claim since
-    bool was_rung_since_look_ = false;
+    bool was_notified_ = false;  // and no claim since
+    bool was_notified_since_look_ = false;
     local_clock::time_point looked_at_{};
     job_listener listener_;  // last: its thread uses what stands above
 
@@ -227,16 +210,16 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (!ends.empty()) has_looked_ = false;
     if (dispatcher_->is_unsettled()) next_look_ = {};
     if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
-    // The job that was rung for may wait for one of these: a look finds out, but not too often.
-    if (dispatcher_->may_be_unsettled() && was_rung_since_look_) {
+    // The job of the notification may wait for one of these: a look finds out, but not too often.
+    if (dispatcher_->may_be_unsettled() && was_notified_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // The job that was rung for may be due later, or wait needlessly: the look finds out.
-    if (wanted > 0 && was_rung_) {
+    // The job of the notification may be due later, or wait needlessly: the look finds out.
+    if (wanted > 0 && was_notified_) {
         const bool tells_more = dispatcher_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
         if (is_all) next_look_ = {};
-        was_rung_ = tells_more && !is_all;
+        was_notified_ = tells_more && !is_all;
     }
     count(ends, back.ends);
     take(back.queue, back.jobs);
@@ -265,7 +248,7 @@ void worker::implementation::shift::look_at_claims() {
 void worker::implementation::shift::look() {
     const auto now = local_clock::now();
     if (now < next_look_) return;
-    was_rung_since_look_ = false;
+    was_notified_since_look_ = false;
     looked_at_ = now;
     look_at_claims();
     dispatcher_->announce(listener_);
@@ -292,7 +275,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // Returns false when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    if (dispatcher_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
+    if (dispatcher_->heed_notifications()) was_notified_ = was_notified_since_look_ = true;
     const auto now = local_clock::now();
     const auto limit = executor_->heed_limits(now);
     const job_executor::tally seen = executor_->count();
@@ -313,7 +296,7 @@ bool worker::implementation::shift::step() {
     }
     const auto has_news = [&](const job_executor::tally& then) {
         const bool may_send = then.ended > 0 && !ends_wait(then);
-        return may_send || dispatcher_->was_rung() ||
+        return may_send || dispatcher_->was_notified() ||
                (may_claim(then) && dispatcher_->has_promising_queue());
     };
     if (now < until) executor_->wait(until, has_news, stop_, over_);
@@ -330,8 +313,8 @@ void worker::implementation::shift::work() {
 
 // Records ends until nothing runs here any more. Under a session that is over it drops the ends
 // and asks handlers to stop at once.
-bool worker::implementation::shift::wait_for_end(milliseconds patience) {
-    auto until = local_clock::now() + patience;
+bool worker::implementation::shift::wait_for_end(milliseconds timeout) {
+    auto until = local_clock::now() + timeout;
     bool is_told = false;
     while (true) {
         const bool is_over = over_.stop_requested();
@@ -340,7 +323,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
             count(unheard, job_store::end_states(unheard.size()));
             if (!std::exchange(is_told, true)) {
                 executor_->ask_all_to_stop(job_stop_reason::claim_lost);
-                until = std::min(until, local_clock::now() + of_.settings_.stop_within);
+                until = std::min(until, local_clock::now() + of_.settings_.stop_timeout);
             }
         } else if (executor_->count().ended > 0) {
             despite_outages({}, [&] { exchange(0, false); });
@@ -381,7 +364,7 @@ void worker::implementation::shift::say_goodbye() {
         executor_->ask_all_to_stop(
             over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
         );
-        wait_for_end(of_.settings_.stop_within);
+        wait_for_end(of_.settings_.stop_timeout);
     }
     auto abandoned = executor_->abandon();
     {
@@ -464,9 +447,7 @@ void worker::implementation::work_under_several(const std::stop_token& stop) {
 }
 
 worker_report worker::implementation::run(const std::stop_token& stop) {
-    if (by_kind_.empty() && !for_all_) {
-        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
-    }
+    const job_handlers::use handlers{handlers_};
     {
         const thread_guard guard{mutex_};
         report_ = {};
@@ -484,10 +465,10 @@ worker& worker::operator=(worker&&) noexcept = default;
 worker::~worker() = default;
 
 void worker::handle(std::string kind, job_handler with) {
-    inner_->handle(std::move(kind), std::move(with));
+    inner_->handlers().set(std::move(kind), std::move(with));
 }
 void worker::handle_all(job_handler with) {
-    inner_->handle_all(std::move(with));
+    inner_->handlers().set_for_all(std::move(with));
 }
 worker_report worker::run(std::stop_token stop) {
     return inner_->run(stop);

@@ -16,7 +16,7 @@ acquire_request request_for(const session::implementation& within, const wish& w
         owner_id::random(),
         within.id(),
         within.node_info(),
-        what.hold_at_most,
+        what.fixed_term,
         what.lock_delay,
         what.metadata};
 }
@@ -29,7 +29,7 @@ std::shared_ptr<grant> accept(
     std::int64_t notices_when_sent,
     const way_to_grant& way
 ) {
-    if (term_end) *term_end -= margin_of(within, *request.hold_at_most);
+    if (term_end) *term_end -= margin_of(within, *request.fixed_term);
     auto granted = std::make_shared<grant>(hold{request.key, request.owner, token}, term_end);
     within.watch(granted, notices_when_sent);
     tell_granted(within, *granted, way);
@@ -82,7 +82,7 @@ void require_valid_term(std::chrono::microseconds term, const char* what) {
 std::chrono::microseconds margin_of(
     const session::implementation& within, std::chrono::microseconds term
 ) {
-    return std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
+    return std::min<std::chrono::microseconds>(*within.settings().margin, term / 6);
 }
 
 grant::limit limit_from(
@@ -172,7 +172,7 @@ private:
     // is in doubt.
     std::optional<acquire_result> first_act(const bounds& of_call) {
         if (within().has_begun()) return std::nullopt;
-        if (!what_.hold_at_most) {
+        if (!what_.fixed_term) {
             if (const auto token = within().begin_with(of_call, *request_)) {
                 return acquire_result{acquire_status::granted, *token, std::nullopt};
             }
@@ -204,7 +204,7 @@ private:
 
     void accept() override {
         std::optional<local_clock::time_point> term_end;
-        if (what_.hold_at_most) term_end = sent_at() + *what_.hold_at_most;
+        if (what_.fixed_term) term_end = sent_at() + *what_.fixed_term;
         granted_ = leasehold::accept(
             within(), *request_, token_.value(), term_end, notices(), way_to_grant{.asked = asked()}
         );

@@ -17,7 +17,7 @@ struct wait_limit;
 // The wish of a caller, without the caller.
 struct wish {
     leasehold::key key;
-    std::optional<std::chrono::microseconds> hold_at_most;
+    std::optional<std::chrono::microseconds> fixed_term;
     std::chrono::microseconds lock_delay{0};
     std::string metadata;
 };

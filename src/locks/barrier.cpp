@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/handle_maker.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/counted.hpp"
@@ -132,9 +133,9 @@ private:
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
         if (stays_) return phase;
-        const auto patience_end = local_clock::now() + std::chrono::seconds{1};
+        const auto deadline = local_clock::now() + std::chrono::seconds{1};
         const auto may_go_on = [&](const error& failure) {
-            return !failure.connection_is_lost() && local_clock::now() < patience_end;
+            return !failure.connection_is_lost() && local_clock::now() < deadline;
         };
         try {
             repeat([&](int) { holders.release_owner(on, wish_.name, owner_); }, may_go_on);
@@ -202,7 +203,7 @@ public:
         if (!phase) return acquisition{std::nullopt, key()};
         auto granted = std::make_shared<grant>(there.place(*phase), std::nullopt);
         session_->watch(granted, notices);
-        lease inside{std::make_shared<lease::implementation>(session_, std::move(granted))};
+        lease inside = handle_maker::share<lease>(session_, std::move(granted));
         there.is_taken_over();
         return acquisition{std::move(inside)};
     }
@@ -210,7 +211,7 @@ public:
     // A lease that is not ours is left to its owner.
     bool leave(lease&& given, const wait_limit& limit) {
         const auto& held = given.inner();
-        const bool is_ours = held && held->belongs_to(*session_) && given.key() == key() &&
+        const bool is_ours = held->belongs_to(*session_) && given.key() == key() &&
                              held->what().kind == lock_kind::barrier;
         if (!is_ours) {
             throw error(
@@ -240,7 +241,7 @@ private:
 };
 
 barrier::barrier(
-    session& within, leasehold::key name, std::int64_t participants, barrier_settings settings
+    session& within, leasehold::key name, whole_count participants, barrier_settings settings
 )
     : inner_(std::make_shared<implementation>(within, std::move(name), participants, settings)) {}
 barrier::barrier(barrier&&) noexcept = default;
@@ -251,9 +252,9 @@ std::optional<fencing_token> barrier::arrive_and_wait(std::stop_token cancel) {
     return inner_->wait({std::move(cancel)});
 }
 std::optional<fencing_token> barrier::arrive_and_wait_for(
-    wait_time patience, std::stop_token cancel
+    wait_time timeout, std::stop_token cancel
 ) {
-    return inner_->wait({patience, std::move(cancel)});
+    return inner_->wait({timeout, std::move(cancel)});
 }
 std::optional<fencing_token> barrier::arrive_and_wait_until(
     wait_deadline deadline, std::stop_token cancel
@@ -265,8 +266,8 @@ std::optional<fencing_token> barrier::arrive_and_wait_until(
 acquisition barrier::enter(std::stop_token cancel) {
     return inner_->enter({std::move(cancel)});
 }
-acquisition barrier::enter_for(wait_time patience, std::stop_token cancel) {
-    return inner_->enter({patience, std::move(cancel)});
+acquisition barrier::enter_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->enter({timeout, std::move(cancel)});
 }
 acquisition barrier::enter_until(wait_deadline deadline, std::stop_token cancel) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
@@ -276,16 +277,16 @@ acquisition barrier::enter_until(wait_deadline deadline, std::stop_token cancel)
 bool barrier::leave(lease&& inside, std::stop_token cancel) {
     return inner_->leave(std::move(inside), {std::move(cancel)});
 }
-bool barrier::leave_for(lease&& inside, wait_time patience, std::stop_token cancel) {
-    return inner_->leave(std::move(inside), {patience, std::move(cancel)});
+bool barrier::leave_for(lease&& inside, wait_time timeout, std::stop_token cancel) {
+    return inner_->leave(std::move(inside), {timeout, std::move(cancel)});
 }
 bool barrier::leave_until(lease&& inside, wait_deadline deadline, std::stop_token cancel) {
     return leave_for(std::move(inside), deadline.left(), std::move(cancel));
 }
-std::int64_t barrier::participants() const noexcept {
+std::int64_t barrier::participants() const {
     return inner_->participants();
 }
-const key& barrier::key() const noexcept {
+const key& barrier::key() const {
     return inner_->key();
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/handle_maker.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/holder_store.hpp"
@@ -166,8 +167,8 @@ void seeker::accept() {
     granted_ = std::make_shared<grant>(hold{wish_.name, owner_, token, wish_.kind}, std::nullopt);
     granted_->mode() = wish_.mode;
     granted_->permits() = wish_.permits;
-    if (wish_.hold_at_most) {
-        granted_->set_limit(limit_from(*session_, sent_at(), *wish_.hold_at_most));
+    if (wish_.max_hold) {
+        granted_->set_limit(limit_from(*session_, sent_at(), *wish_.max_hold));
     }
     session_->watch(granted_, notices());
     tell_granted(*session_, *granted_, way_to_grant{.asked = asked()});
@@ -175,8 +176,7 @@ void seeker::accept() {
 
 acquisition seeker::try_once() {
     if (carry_through(of_call_)) {
-        return acquisition{
-            lease{std::make_shared<lease::implementation>(session_, std::move(granted_))}};
+        return acquisition{handle_maker::share<lease>(session_, std::move(granted_))};
     }
     session_->database().tell({event_kind::refused, wish_.name.name(), 0, "", event_reason::busy});
     return acquisition{std::move(answer_.holder), wish_.name};

@@ -27,7 +27,7 @@ struct hold_wish {
     std::shared_ptr<grant> instead_of{};  // a hold of this session to be made more of
     // `capacity` is what a key that was never used begins with; otherwise the key's own counts.
     bool follows_key = false;
-    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::optional<std::chrono::microseconds> max_hold{};
 };
 
 // Refuses a request that cannot be granted while the key is in use in another way.

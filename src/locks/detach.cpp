@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/handle_maker.hpp"
 #include "locks/acquire.hpp"
 #include "locks/adopt.hpp"
 #include "locks/hold_store.hpp"
@@ -31,9 +32,6 @@ std::string_view next_word(std::string_view& text) {
 
 // A refusal must come before anything is given up.
 void require_detachable(const lease& held) {
-    if (!held.inner()) {
-        throw error(errc::invalid_argument, "a lease that was moved from cannot be detached");
-    }
     if (held.why_lost() != loss_reason::none) {
         throw error(
             errc::lease_lost,
@@ -186,8 +184,7 @@ acquisition adopt_into(
             if (!within.watch_alone(granted, not_known)) return nothing();
             if (!is_there_still(within, wanted, *granted)) return nothing();
             tell_granted(within, *granted, {event_reason::adopted, began});
-            return acquisition{
-                lease{std::make_shared<lease::implementation>(into, std::move(granted))}};
+            return acquisition{handle_maker::share<lease>(into, std::move(granted))};
         } catch (const error& failure) {
             may_have_moved = may_have_moved || failure.outcome_is_unknown();
             // The hold may live with this session now, and nobody here knows.

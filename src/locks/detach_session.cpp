@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/handle_maker.hpp"
 #include "leasehold/detach.hpp"
 #include "locks/acquire.hpp"
 #include "locks/lease.hpp"
@@ -154,7 +155,7 @@ std::optional<adopted_session> adopt(
         std::move(db), std::move(settings), what.session, what.name
     );
     if (!inner) return std::nullopt;
-    adopted_session made{session{inner}, {}};
+    adopted_session made{handle_maker::made<session>(inner), {}};
     for (const detached_session::hold& each : what.holds) {
         auto granted = std::make_shared<grant>(
             leasehold::hold{each.what.key, each.what.owner, each.what.token, each.kind},
@@ -175,7 +176,7 @@ std::optional<adopted_session> adopt(
         constexpr std::int64_t not_known = -1;
         inner->watch(granted, not_known);
         tell_granted(*inner, *granted, {event_reason::adopted, began});
-        made.leases.push_back(lease{std::make_shared<lease::implementation>(inner, granted)});
+        made.leases.push_back(handle_maker::share<lease>(inner, granted));
     }
     return made;
 }

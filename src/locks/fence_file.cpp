@@ -104,14 +104,14 @@ void keep_entry(const std::filesystem::path& path) {
 }  // namespace
 
 void fence_file::admit(
-    fencing_token token, const std::function<void()>& action, std::chrono::milliseconds patience
+    fencing_token token, const callable<void()>& action, std::chrono::milliseconds timeout
 ) const {
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }
     const std::filesystem::path lock_path = path_ + ".lock";
     const open_file alone{lock_path, O_RDWR | O_CREAT};
-    lock(alone, lock_path, patience);
+    lock(alone, lock_path, timeout);
     const auto seen = read_number(path_);
     if (seen && *seen > token) {
         throw error(

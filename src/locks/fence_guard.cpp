@@ -6,20 +6,12 @@
 #include "locks/fence_store.hpp"
 
 namespace leasehold {
-namespace {
-
-// A handle does not know its server before its first use.
-engine engine_of(database::implementation& guarded) {
-    guarded.get_ready();
-    return guarded.which();
-}
-
-}  // namespace
 
 void fence_guard::admit_in(transaction_ref tx, const key& resource, fencing_token token) const {
     connection& inside = tx.inside();
     require_transaction(inside, "admit_in");
-    require_engine(inside, engine_of(*guarded_.inner()), "admit_in");
+    guarded_.inner()->get_ready();  // a handle does not know its server before its first use
+    require_database(inside, *guarded_.inner(), "admit_in");
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }

@@ -15,10 +15,10 @@
 
 namespace leasehold {
 
-inline error not_heard_of(std::chrono::milliseconds patience) {
+inline error not_heard_of(std::chrono::milliseconds timeout) {
     return {
         errc::transient,
-        "the node of this transaction has not heard for " + std::to_string(patience.count()) +
+        "the node of this transaction has not heard for " + std::to_string(timeout.count()) +
             " ms of what another node of its cluster has committed: roll back, and try again when "
             "it has caught up"};
 }
@@ -30,10 +30,10 @@ template <class Attempt, class Look>
 bool where_heard_of(database::implementation& of, Attempt&& attempt, Look&& is_there) {
     if (attempt()) return true;
     if (!of.has_several_writers()) return false;
-    const auto patience = of.settings().statement_timeout;
-    const auto until = local_clock::now() + patience;
+    const auto timeout = of.settings().statement_timeout;
+    const auto until = local_clock::now() + timeout;
     for (int pauses = 1; of.use_beside(bounds{until, {}, {}}, is_there); ++pauses) {
-        if (local_clock::now() >= until) throw not_heard_of(patience);
+        if (local_clock::now() >= until) throw not_heard_of(timeout);
         pause_for(jittered(std::chrono::milliseconds{std::min(pauses * pauses, 50)}));
         if (attempt()) return true;
     }

@@ -45,12 +45,13 @@ struct acquire_request {
     session_id session;  // must be live, also when the term is fixed
     std::string node_info;
     // Set: a fixed term. The row then names no session.
-    std::optional<std::chrono::microseconds> hold_at_most;
+    std::optional<std::chrono::microseconds> fixed_term;
     // The time after this holder's death in which nobody is granted the key; at most
     // max_lock_delay.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
-    std::string bell{};      // where to ring when a waiter's turn comes; empty: nowhere
+    // Where a waiter is told that it is its turn; empty: nowhere. The column is `bell`.
+    std::string wakeup_address{};
 };
 
 enum class acquire_status { granted = 1, busy = 2, session_ended = 3, wrong_kind = 4 };
@@ -232,13 +233,13 @@ public:
     // database's clock from the moment of the change. False if it is not held, or not live.
     // Keeps owner, fence and level. Commits durably. Waits for proofs.
     virtual bool give_term(
-        connection& on, const hold& held, std::chrono::microseconds hold_at_most
+        connection& on, const hold& held, std::chrono::microseconds fixed_term
     ) = 0;
 
     // Gives a live hold for a fixed term this term from the moment of the change, also if it then
     // ends sooner. False if it is not held for a fixed term, or not live. Otherwise as give_term().
     virtual bool extend_term(
-        connection& on, const hold& held, std::chrono::microseconds hold_at_most
+        connection& on, const hold& held, std::chrono::microseconds fixed_term
     ) = 0;
 
     // Moves a live hold, under its owner and fence, to another session. MUST compare the session it

@@ -2,9 +2,9 @@
 // The operations on keys that several can hold at once: shared mutexes, semaphores, latches,
 // barriers. The general MUSTs: hold_store.hpp.
 //
-// Words: the *gate* of such a key is its lock row, which has no owner; its fence counts the grants,
-// so that tokens are ordered across all holders. A *holder* is a row of its own, and lives with a
-// session. A hold is *live* while that session is not proved dead.
+// Terms: the *lock header*, or header, of such a key is its lock row, which has no owner; its fence
+// counts the grants, so that tokens are ordered across all holders. A *holder* is a row of its own,
+// and lives with a session. A hold is *live* while that session is not proved dead.
 //
 // All kinds follow one rule: a key has a capacity, each holder has some permits of it, and a
 // request is granted when its permits still fit and nobody has a mode that it gives way to.
@@ -90,7 +90,7 @@ struct holder_tally {
 };
 
 // The state of a key that several can hold and that is in use, without its holders' rows.
-struct gate_info {
+struct header_info {
     std::string key;
     fencing_token token;  // of the last grant
     std::string node_info;
@@ -118,13 +118,13 @@ public:
 
     // Grants, if the permits of all *other* owners that are not proved dead, plus what has arrived,
     // leave room for those wanted, and none of these owners has a bit of `gives_way_to`. MUST
-    // - decide and write under the gate, so that of two grants the second sees the first;
+    // - decide and write under the header, so that of two grants the second sees the first;
     // - take a holder for dead only on positive proof, as hold_store::try_acquire, and remove its
     //   rows of this key;
-    // - add 1 to the gate's fence and give it as the token; a new gate as a new lock row;
+    // - add 1 to the header's fence and give it as the token; a new header as a new lock row;
     // - change the owner's own row if it has one already, and make it otherwise;
     // - refuse another kind or capacity while a mutex has an owner (dead or not), anybody else has
-    //   a live hold, or anything has arrived; and otherwise give the gate this kind and capacity;
+    //   a live hold, or anything has arrived; and otherwise give the header this kind and capacity;
     // - wait for no proof of a live holder, even if others are dead, whether it grants or refuses.
     //   It waits for proofs of the owner's own hold that the new one replaces, and keeps nobody
     //   else waiting meanwhile.
@@ -165,8 +165,8 @@ public:
     virtual bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) = 0;
 
     // Gives the key this capacity, also while it is used. A holder that has more keeps it, and no
-    // later grant counts on the former capacity. False, writing nothing, if the key has no gate of
-    // this kind. Can be repeated.
+    // later grant counts on the former capacity. False, writing nothing, if the key has no header
+    // of this kind. Can be repeated.
     virtual bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) = 0;
 
     // For a latch: removes the hold and counts one more arrival, both or neither. Answers with the
@@ -176,7 +176,7 @@ public:
     virtual std::optional<holder_tally> tally(connection& on, const key& name) = 0;
 
     // For a barrier: if the live holders that have not passed use up the capacity, all of these
-    // pass at once: their rows get `passed`, no permits, and one new token for all, the gate's
+    // pass at once: their rows get `passed`, no permits, and one new token for all, the header's
     // fence plus 1. False, writing nothing, if they do not. Of several concurrent calls one
     // succeeds.
     virtual bool pass(connection& on, const key& name) = 0;
@@ -201,17 +201,18 @@ public:
     // One plain read.
     virtual lock_counts count(connection& on, std::string_view prefix) = 0;
 
-    // A gate that has a holder row, live or not, or arrivals; or all such gates of keys that begin
-    // with `prefix`, in the order of keys, greater than `after`, at most `limit`. Plain reads.
-    virtual std::optional<gate_info> gate(connection& on, const key& name) = 0;
-    virtual std::vector<gate_info> gates(
+    // A header that has a holder row, live or not, or arrivals; or all such headers of keys that
+    // begin with `prefix`, in the order of keys, greater than `after`, at most `limit`. Plain
+    // reads.
+    virtual std::optional<header_info> header(connection& on, const key& name) = 0;
+    virtual std::vector<header_info> headers(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
     // Removes every row of the key, forgets arrivals, adds 1 to the fence, and 1 to the notices of
     // each session concerned, in one commit. Waits for proofs; meanwhile only callers that prove or
     // end one of these holds wait, and grants that they get meanwhile MAY stay. Answers with the
-    // holds that were live. Changes nothing if the key has an owner, no gate, or neither rows of
+    // holds that were live. Changes nothing if the key has an owner, no header, or neither rows of
     // any state nor arrivals.
     virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 // For a release that answers not_held after an attempt that got no answer. That attempt released
 // the hold if the fences are still ours; if a fence moved on, somebody may have taken the key
 // before that attempt arrived.
-release_outcome after_doubt(connection& on, store_set& stores, std::span<const hold> all) {
+release_outcome after_lost_answer(connection& on, store_set& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
         if (each.kind != lock_kind::mutex) return false;  // its row is gone
         const auto now = stores.get<hold_store>().describe(on, each.key, false);
@@ -50,7 +50,7 @@ void holding::require_part(connection& inside) const {
         refuse("'" + first_->what().key.name() + "'", loss_reason::other_process);
     }
     require_transaction(inside, "verify_in");
-    require_engine(inside, session_->database().which(), "verify_in");
+    require_database(inside, session_->database(), "verify_in");
 }
 
 void holding::refuse(const std::string& label, loss_reason why) const {
@@ -163,7 +163,7 @@ release_outcome holding::release_all(
         const auto outcome = send();
         if (outcome != release_outcome::not_held || !is_in_doubt) return outcome;
         return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-            return after_doubt(on, stores, all);
+            return after_lost_answer(on, stores, all);
         });
     };
     try {

@@ -39,9 +39,9 @@ bool wait_until_requested(
     });
 }
 
-local_clock::time_point deadline_in(std::chrono::nanoseconds patience) {
+local_clock::time_point deadline_in(std::chrono::nanoseconds timeout) {
     const auto now = local_clock::now();
-    return now + std::min<std::chrono::nanoseconds>(patience, local_clock::time_point::max() - now);
+    return now + std::min<std::chrono::nanoseconds>(timeout, local_clock::time_point::max() - now);
 }
 
 }  // namespace leasehold

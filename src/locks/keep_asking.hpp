@@ -13,16 +13,16 @@
 
 namespace leasehold {
 
-// The instant `patience` from now, at most the end of time.
-local_clock::time_point deadline_in(std::chrono::nanoseconds patience);
+// The instant `timeout` from now, at most the end of time.
+local_clock::time_point deadline_in(std::chrono::nanoseconds timeout);
 
 // The limit of a call's wait: until when, and unless it is cancelled before.
 struct wait_limit {
     wait_limit(std::stop_token stop) : cancel(std::move(stop)) {}
     wait_limit(local_clock::time_point end, std::stop_token stop)
         : deadline(end), cancel(std::move(stop)) {}
-    wait_limit(std::chrono::nanoseconds patience, std::stop_token stop)
-        : wait_limit(deadline_in(patience), std::move(stop)) {}
+    wait_limit(std::chrono::nanoseconds timeout, std::stop_token stop)
+        : wait_limit(deadline_in(timeout), std::move(stop)) {}
 
     bool is_late() const noexcept { return local_clock::now() >= deadline; }
     bool is_over() const noexcept { return is_late() || cancel.stop_requested(); }

@@ -36,7 +36,7 @@ public:
     // find the place gone, and could not tell that from a place that was lost.
     void arrive(lease&& place) {
         const auto& inner = place.inner();
-        if (!inner || !inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
+        if (!inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
             place.key() != key()) {
             throw error(
                 errc::invalid_argument,
@@ -105,7 +105,7 @@ private:
     const polling polls_;
 };
 
-latch::latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings)
+latch::latch(session& within, leasehold::key name, whole_count count, latch_settings settings)
     : inner_(std::make_shared<implementation>(within, std::move(name), count, settings)) {}
 latch::latch(latch&&) noexcept = default;
 latch& latch::operator=(latch&&) noexcept = default;
@@ -120,8 +120,8 @@ void latch::arrive(lease&& place) {
 latch_tally latch::tally() {
     return inner_->tally();
 }
-latch_tally latch::wait_for(wait_time patience, std::stop_token cancel) {
-    return inner_->wait({patience, std::move(cancel)});
+latch_tally latch::wait_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->wait({timeout, std::move(cancel)});
 }
 latch_tally latch::wait_until(wait_deadline deadline, std::stop_token cancel) {
     latch_tally seen;
@@ -134,10 +134,10 @@ latch_tally latch::wait_until(wait_deadline deadline, std::stop_token cancel) {
 latch_tally latch::wait(std::stop_token cancel) {
     return inner_->wait({std::move(cancel)});
 }
-std::int64_t latch::count() const noexcept {
+std::int64_t latch::count() const {
     return inner_->count();
 }
-const key& latch::key() const noexcept {
+const key& latch::key() const {
     return inner_->key();
 }
 

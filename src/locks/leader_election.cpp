@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/handle_maker.hpp"
 #include "core/utf8.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
@@ -33,7 +34,7 @@ std::optional<leader_info> look(
     });
     if (!seen || !seen->info.is_held) return std::nullopt;
     return leader_info{
-        .term = seen->info.token,
+        .token = seen->info.token,
         .owner = *seen->info.owner,
         .node_info = seen->info.node_info,
         .metadata = seen->metadata,
@@ -44,7 +45,7 @@ std::optional<leader_info> look(
 
 bool is_same(const std::optional<leader_info>& left, const std::optional<leader_info>& right) {
     if (!left || !right) return left.has_value() == right.has_value();
-    return left->term == right->term && left->owner == right->owner &&
+    return left->token == right->token && left->owner == right->owner &&
            left->metadata == right->metadata;
 }
 
@@ -131,19 +132,19 @@ leadership::leadership(leadership&&) noexcept = default;
 leadership& leadership::operator=(leadership&&) noexcept = default;
 leadership::~leadership() = default;
 
-fencing_token leadership::term() const noexcept {
+fencing_token leadership::token() const {
     return held_->held().token();
 }
-std::stop_token leadership::lost() const& noexcept {
+std::stop_token leadership::lost() const& {
     return held_->held().lost();
 }
-loss_reason leadership::why_lost() const noexcept {
+loss_reason leadership::why_lost() const {
     return held_->held().why_lost();
 }
-bool leadership::held_locally() const& noexcept {
+bool leadership::held_locally() const& {
     return held_->held().held_locally();
 }
-local_clock::time_point leadership::deadline() const& noexcept {
+local_clock::time_point leadership::deadline() const& {
     return held_->held().deadline();
 }
 void leadership::verify_in(transaction_ref tx) & {
@@ -155,7 +156,7 @@ void leadership::proclaim(std::string_view metadata) {
 release_outcome leadership::resign() {
     return held_->held().release();
 }
-lease& leadership::lease() & noexcept {
+lease& leadership::lease() & {
     return held_->held();
 }
 
@@ -175,8 +176,11 @@ public:
     mutex& office() noexcept { return office_; }
     const leasehold::key& key() const noexcept { return office_.key(); }
 
+    campaign_result refused_by(const std::optional<lock_info>& leader) const {
+        return campaign_result{refused_try{leader, key().name()}};
+    }
     campaign_result take(acquisition got) const {
-        if (!got) return campaign_result{refused_try{got.holder(), key().name()}};
+        if (!got) return refused_by(got.holder());
         return campaign_result{begin(*std::move(got))};
     }
 
@@ -195,7 +199,7 @@ private:
     leadership begin(lease held) const {
         auto elected = std::make_unique<leadership::implementation>(session_, std::move(held));
         elected->begin(settings_);
-        return leadership{std::move(elected)};
+        return handle_maker::made<leadership>(std::move(elected));
     }
 
     const std::shared_ptr<session::implementation> session_;
@@ -215,16 +219,32 @@ campaign_result leader_election::try_campaign() {
 campaign_result leader_election::campaign(std::stop_token cancel) {
     return inner_->take(inner_->office().acquire(std::move(cancel)));
 }
-campaign_result leader_election::campaign_for(wait_time patience, std::stop_token cancel) {
-    return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
+campaign_result leader_election::campaign_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->take(inner_->office().acquire_for(timeout, std::move(cancel)));
 }
 campaign_result leader_election::campaign_until(wait_deadline deadline, std::stop_token cancel) {
     return inner_->take(inner_->office().acquire_until(deadline, std::move(cancel)));
 }
+void leader_election::campaign_async(
+    async_wait how, callable<void(std::exception_ptr failure, campaign_result outcome)> done
+) {
+    if (!done) throw error(errc::invalid_argument, "campaign_async() got no completion to call");
+    const auto elect = [election = inner_,
+                        done = std::move(done)](std::exception_ptr failure, acquisition got) {
+        campaign_result outcome = election->refused_by(std::nullopt);
+        try {
+            if (!failure) outcome = election->take(std::move(got));
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        done(std::move(failure), std::move(outcome));
+    };
+    inner_->office().acquire_async(std::move(how), elect);
+}
 campaign_result leader_election::adopt(const detached_lease& what) {
     return inner_->adopt(what);
 }
-const key& leader_election::key() const noexcept {
+const key& leader_election::key() const {
     return inner_->key();
 }
 
@@ -268,8 +288,8 @@ bool leader_watch::next(std::stop_token cancel) {
     return wait(local_clock::time_point::max(), cancel);
 }
 
-bool leader_watch::next_for(wait_time patience, std::stop_token cancel) {
-    return wait(deadline_in(patience), cancel);
+bool leader_watch::next_for(wait_time timeout, std::stop_token cancel) {
+    return wait(deadline_in(timeout), cancel);
 }
 
 bool leader_watch::next_until(wait_deadline deadline, std::stop_token cancel) {

@@ -68,6 +68,7 @@ void lease::implementation::verify_in(connection& inside) {
         [&](connection& on, store_set& stores) { return is_there(on, stores); }
     );
     if (is_proved) return note_proof(inside);
+    require_database_of_row(inside, database, "verify_in");
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
 }
@@ -214,28 +215,28 @@ lease::~lease() {
     if (held_) held_->release_quietly();
 }
 
-const key& lease::key() const& noexcept {
+const key& lease::key() const& {
     return held_->what().key;
 }
-fencing_token lease::token() const noexcept {
+fencing_token lease::token() const {
     return held_->what().token;
 }
-const owner_id& lease::owner() const& noexcept {
+const owner_id& lease::owner() const& {
     return held_->what().owner;
 }
-std::stop_token lease::lost() const& noexcept {
+std::stop_token lease::lost() const& {
     return held_->lost();
 }
-loss_reason lease::why_lost() const noexcept {
+loss_reason lease::why_lost() const {
     return held_->reason();
 }
-std::stop_token lease::revoke_requested() const& noexcept {
+std::stop_token lease::revoke_requested() const& {
     return held_->revoke_requested();
 }
-bool lease::held_locally() const& noexcept {
+bool lease::held_locally() const& {
     return held_->held_locally();
 }
-local_clock::time_point lease::deadline() const& noexcept {
+local_clock::time_point lease::deadline() const& {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
@@ -247,9 +248,9 @@ void lease::verify_in(transaction_ref tx) & {
     const auto alive = held_;
     alive->verify_in(tx.inside());
 }
-bool lease::extend(std::chrono::microseconds hold_at_most) & {
+bool lease::extend(std::chrono::microseconds term) & {
     const auto alive = held_;
-    return alive->extend(hold_at_most);
+    return alive->extend(term);
 }
 release_outcome lease::release() {
     const auto alive = held_;

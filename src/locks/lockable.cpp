@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/handle_maker.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/shared_lockable.hpp"
 #include "locks/lease.hpp"
 
 namespace leasehold {
+namespace {
+
+// A program may have moved the lease out, in with_lease().
+bool is_held(const lease& any) {
+    return handle_maker::is_there(any) && any.held_locally();
+}
+
+}  // namespace
 
 template <class Mutex>
 bool lockable<Mutex>::keep(acquisition got) {
@@ -27,7 +36,7 @@ auto lockable<Mutex>::own() const -> typename std::vector<hold>::const_iterator 
     const auto me = std::this_thread::get_id();
     auto found = newest_of([&](const hold& each) { return each.by == me; });
     if (found != held_.end()) return found;
-    found = newest_of([](const hold& each) { return !each.what->held_locally(); });
+    found = newest_of([](const hold& each) { return !is_held(*each.what); });
     if (found != held_.end() || held_.empty()) return found;
     return std::prev(held_.end());
 }
@@ -43,21 +52,22 @@ void lockable<Mutex>::unlock() noexcept {
         held_.erase(which);
     }
     // Also while another thread is within with_lease().
-    if (ending->inner()) ending->inner()->release_quietly();
+    if (handle_maker::is_there(*ending)) ending->inner()->release_quietly();
 }
 
 template <class Mutex>
 bool lockable<Mutex>::held_locally() const {
     const std::lock_guard guard{held_mutex_};
     const auto which = own();
-    return which != held_.end() && which->what->held_locally();
+    return which != held_.end() && is_held(*which->what);
 }
 
 template <class Mutex>
 std::stop_token lockable<Mutex>::lost() const {
     const std::lock_guard guard{held_mutex_};
     const auto which = own();
-    return which == held_.end() ? std::stop_token{} : which->what->lost();
+    const bool is_there = which != held_.end() && handle_maker::is_there(*which->what);
+    return is_there ? which->what->lost() : std::stop_token{};
 }
 
 template <class Mutex>

@@ -76,6 +76,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
     };
     const auto prove = [&] { return stores.get<multi_lock_store>().prove_all(inside, holds()); };
     if (where_heard_of(session_->database(), prove, are_there)) return note_proof(inside);
+    require_database_of_row(inside, session_->database(), "verify_in");
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
 }
@@ -150,10 +151,10 @@ multi_lease::~multi_lease() {
     if (held_) held_->release_quietly();
 }
 
-const std::vector<key>& multi_lease::keys() const& noexcept {
+const std::vector<key>& multi_lease::keys() const& {
     return held_->keys();
 }
-const std::vector<fencing_token>& multi_lease::tokens() const& noexcept {
+const std::vector<fencing_token>& multi_lease::tokens() const& {
     return held_->tokens();
 }
 fencing_token multi_lease::token(const key& of) const {
@@ -163,28 +164,28 @@ fencing_token multi_lease::token(const key& of) const {
     }
     throw error(errc::invalid_argument, "'" + of.name() + "' is not among the keys of this lease");
 }
-const owner_id& multi_lease::owner() const& noexcept {
+const owner_id& multi_lease::owner() const& {
     return held_->owner();
 }
-std::stop_token multi_lease::lost() const& noexcept {
+std::stop_token multi_lease::lost() const& {
     return held_->lost();
 }
-loss_reason multi_lease::why_lost() const noexcept {
+loss_reason multi_lease::why_lost() const {
     return held_->reason();
 }
-std::stop_token multi_lease::revoke_requested() const& noexcept {
+std::stop_token multi_lease::revoke_requested() const& {
     return held_->revoke_requested();
 }
-bool multi_lease::held_locally() const& noexcept {
+bool multi_lease::held_locally() const& {
     return held_->held_locally();
 }
-local_clock::time_point multi_lease::deadline() const& noexcept {
+local_clock::time_point multi_lease::deadline() const& {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
-bool multi_lease::extend(std::chrono::microseconds hold_at_most) & {
+bool multi_lease::extend(std::chrono::microseconds term) & {
     const auto alive = held_;
-    return alive->extend(hold_at_most);
+    return alive->extend(term);
 }
 bool multi_lease::verify() & {
     const auto alive = held_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/handle_maker.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
@@ -27,7 +28,7 @@ std::vector<key> checked(std::vector<key> keys) {
 
 multi_lock_settings checked(multi_lock_settings settings) {
     checked_polls(settings.min_poll, settings.max_poll);
-    if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
+    if (settings.fixed_term) require_valid_term(*settings.fixed_term, "fixed_term");
     return settings;
 }
 
@@ -42,9 +43,9 @@ public:
     set_attempt(
         const std::shared_ptr<session::implementation>& within,
         const std::vector<key>& keys,
-        const std::optional<std::chrono::microseconds>& hold_at_most
+        const std::optional<std::chrono::microseconds>& fixed_term
     )
-        : grant_attempt(*within), session_(within), keys_(keys), hold_at_most_(hold_at_most) {}
+        : grant_attempt(*within), session_(within), keys_(keys), fixed_term_(fixed_term) {}
 
     multi_acquisition outcome(const bounds& of_call) {
         if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
@@ -58,7 +59,7 @@ private:
 
     attempt_event send(const bounds& of_call) override {
         const acquire_all_request request{
-            keys_, owner_, session_->id(), session_->node_info(), hold_at_most_};
+            keys_, owner_, session_->id(), session_->node_info(), fixed_term_};
         answer_ = session_->database().use(of_call, [&](connection& on, store_set& stores) {
             auto said = stores.get<multi_lock_store>().try_acquire_all(on, request);
             if (said.status == acquire_all_status::wrong_kind) {
@@ -94,8 +95,8 @@ private:
 
     void accept() override {
         std::optional<local_clock::time_point> term_end;
-        if (hold_at_most_) {
-            term_end = sent_at() + *hold_at_most_ - margin_of(*session_, *hold_at_most_);
+        if (fixed_term_) {
+            term_end = sent_at() + *fixed_term_ - margin_of(*session_, *fixed_term_);
         }
         std::vector<std::shared_ptr<grant>> grants;
         for (std::size_t at = 0; at < keys_.size(); ++at) {
@@ -104,7 +105,7 @@ private:
             );
         }
         // Made before the grants are watched, which may lose them at once.
-        granted_.emplace(std::make_shared<multi_lease::implementation>(session_, keys_, grants));
+        granted_.emplace(handle_maker::share<multi_lease>(session_, keys_, grants));
         for (const auto& each : grants) {
             session_->watch(each, notices());
             tell_granted(*session_, *each, way_to_grant{.asked = asked()});
@@ -119,7 +120,7 @@ private:
 
     const std::shared_ptr<session::implementation>& session_;
     const std::vector<key>& keys_;
-    const std::optional<std::chrono::microseconds>& hold_at_most_;
+    const std::optional<std::chrono::microseconds>& fixed_term_;
     owner_id owner_;
     acquire_all_result answer_;
     std::optional<multi_lease> granted_;
@@ -137,7 +138,7 @@ public:
     multi_acquisition try_acquire() { return try_within(session_->one_request()); }
 
     multi_acquisition try_within(const bounds& of_call) {
-        return set_attempt{session_, keys_, settings_.hold_at_most}.outcome(of_call);
+        return set_attempt{session_, keys_, settings_.fixed_term}.outcome(of_call);
     }
 
     multi_acquisition acquire(const wait_limit& limit) {
@@ -170,15 +171,15 @@ multi_acquisition multi_lock::try_acquire() {
 multi_acquisition multi_lock::acquire(std::stop_token cancel) {
     return inner_->acquire({std::move(cancel)});
 }
-multi_acquisition multi_lock::acquire_for(wait_time patience, std::stop_token cancel) {
-    return inner_->acquire({patience, std::move(cancel)});
+multi_acquisition multi_lock::acquire_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->acquire({timeout, std::move(cancel)});
 }
 multi_acquisition multi_lock::acquire_until(wait_deadline deadline, std::stop_token cancel) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
         return inner_->acquire({by, cancel});
     });
 }
-const std::vector<key>& multi_lock::keys() const noexcept {
+const std::vector<key>& multi_lock::keys() const {
     return inner_->keys();
 }
 

@@ -21,7 +21,7 @@ struct acquire_all_request {
     session_id session;  // must be live, also when the term is fixed
     std::string node_info;
     // Set: a fixed term. The rows then name no session.
-    std::optional<std::chrono::microseconds> hold_at_most;
+    std::optional<std::chrono::microseconds> fixed_term;
 };
 
 enum class acquire_all_status { granted = 1, busy = 2, session_ended = 3, wrong_kind = 4 };

@@ -1,5 +1,6 @@
 #include "locks/mutex.hpp"
 
+#include "core/handle_maker.hpp"
 #include "core/utf8.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
@@ -14,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 void require_valid(const mutex_settings& settings) {
-    if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
+    if (settings.fixed_term) require_valid_term(*settings.fixed_term, "fixed_term");
     if (settings.lock_delay < milliseconds{0} || settings.lock_delay > max_lock_delay) {
         throw error(errc::invalid_argument, "lock_delay must be 0 to 60 s");
     }
@@ -132,7 +133,7 @@ void mutex::implementation::tell_lost(grant& gone) const {
 }
 
 lease mutex::implementation::make_lease(std::shared_ptr<grant> granted) const {
-    return lease{std::make_shared<lease::implementation>(session_, std::move(granted))};
+    return handle_maker::share<lease>(session_, std::move(granted));
 }
 
 acquisition mutex::implementation::wrap(try_outcome outcome) const {
@@ -156,8 +157,8 @@ acquisition mutex::acquire(std::stop_token cancel) {
     return inner_->acquire({std::move(cancel)});
 }
 
-acquisition mutex::acquire_for(wait_time patience, std::stop_token cancel) {
-    return inner_->acquire({patience, std::move(cancel)});
+acquisition mutex::acquire_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->acquire({timeout, std::move(cancel)});
 }
 
 acquisition mutex::acquire_until(wait_deadline deadline, std::stop_token cancel) {
@@ -166,7 +167,7 @@ acquisition mutex::acquire_until(wait_deadline deadline, std::stop_token cancel)
     });
 }
 
-void mutex::start_acquire(async_wait how, acquire_completion done) {
+void mutex::acquire_async(async_wait how, acquire_completion done) {
     acquire_unattended(inner_, std::move(how), std::move(done));
 }
 
@@ -174,7 +175,7 @@ pending_acquisition mutex::try_acquire_in(transaction_ref tx) {
     return implementation::try_acquire_in(inner_, tx.inside());
 }
 
-const key& mutex::key() const noexcept {
+const key& mutex::key() const {
     return inner_->key();
 }
 

@@ -28,7 +28,7 @@ public:
     acquisition acquire(const wait_limit& limit);
 
     wish wanted() const {
-        return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
+        return {key_, settings_.fixed_term, settings_.lock_delay, settings_.metadata};
     }
     // True when a thread has the key of a recursive mutex: then others can enter.
     bool is_entered();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/handle_maker.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/taking_part.hpp"
@@ -32,7 +33,7 @@ void require_part(session::implementation& within, connection& inside) {
     }
     within.require_live();
     require_transaction(inside, what);
-    require_engine(inside, within.database().which(), what);
+    require_database(inside, within.database(), what);
 }
 
 }  // namespace
@@ -85,8 +86,8 @@ acquisition pending_lease::implementation::confirm() {
     const auto notices = session_->notices();
     const hold& held = granted();
     fate found{};
-    const auto patience_end = local_clock::now() + session_->database().settings().pool_timeout;
-    const bounds of_call{patience_end, {}, {}};  // a fixed term outlives its session
+    const auto deadline = local_clock::now() + session_->database().settings().pool_timeout;
+    const bounds of_call{deadline, {}, {}};  // a fixed term outlives its session
     constexpr int max_attempts = 3;
     for (int attempt = 1;; ++attempt) {
         try {
@@ -123,8 +124,7 @@ acquisition pending_lease::implementation::confirm() {
     session_->watch(confirmed, notices);  // which loses it if the session is lost
     if (!confirmed->is_live()) return nothing();
     if (on_confirmed_) on_confirmed_(confirmed);
-    return acquisition{
-        lease{std::make_shared<lease::implementation>(session_, std::move(confirmed))}};
+    return acquisition{handle_maker::share<lease>(session_, std::move(confirmed))};
 }
 
 // ------------------------------------------------------------------------------------ the try
@@ -165,7 +165,7 @@ pending_acquisition try_once_in(
     const auto until = local_clock::now() + moves_last;
     for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {
         if (of_caller.get<hold_store>().move(inside, held, made->moved())) {
-            return pending_acquisition{pending_lease{std::move(made)}};
+            return pending_acquisition{handle_maker::made<pending_lease>(std::move(made))};
         }
         const bool is_there = database.use_beside(of_call, [&](connection& on, store_set& stores) {
             return stores.get<hold_store>().find_grant(on, held.key, held.owner).has_value();
@@ -189,13 +189,13 @@ pending_lease::pending_lease(pending_lease&&) noexcept = default;
 pending_lease& pending_lease::operator=(pending_lease&&) noexcept = default;
 pending_lease::~pending_lease() = default;
 
-const key& pending_lease::key() const& noexcept {
+const key& pending_lease::key() const& {
     return inner_->granted().key;
 }
-fencing_token pending_lease::token() const noexcept {
+fencing_token pending_lease::token() const {
     return inner_->granted().token;
 }
-const owner_id& pending_lease::owner() const& noexcept {
+const owner_id& pending_lease::owner() const& {
     return inner_->moved();
 }
 acquisition pending_lease::confirm() {

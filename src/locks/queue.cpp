@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 // The time between two looks of a waiting call for another thread of its mutex that has the key.
 constexpr milliseconds look_interval{250};
 
-acquire_request rung_at(std::string bell, acquire_request wanted) {
-    wanted.bell = std::move(bell);
+acquire_request with_address(std::string own, acquire_request wanted) {
+    wanted.wakeup_address = std::move(own);
     return wanted;
 }
 
@@ -35,7 +35,7 @@ queued_call::queued_call(session::implementation& within, const wish& what, wait
     : within_(within),
       sending_(within),
       how_(std::move(how)),
-      request_(rung_at(within.database().waits().address(), request_for(live(within), what))),
+      request_(with_address(within.database().waits().address(), request_for(live(within), what))),
       of_call_(within.call_until(how_.limit.deadline, how_.limit.cancel)),
       notices_(within.notices()),
       entry_(within.database().waits(), request_, how_) {}
@@ -100,7 +100,7 @@ std::shared_ptr<grant> queued_call::serve_at_once() {
     if (!passed.next || passed.next->owner != request_.owner) return nullptr;
     within_.database().waits().contended().forget(request_.key);
     std::optional<local_clock::time_point> term_end;
-    if (request_.hold_at_most) term_end = sent + *request_.hold_at_most;
+    if (request_.fixed_term) term_end = sent + *request_.fixed_term;
     return accept_as(passed.next->token, term_end);
 }
 
@@ -159,9 +159,7 @@ queue_outcome queued_call::leave() {
     });
     if (found.status != look_status::granted) return {queue_end::left_queue, nullptr};
     std::optional<local_clock::time_point> term_end;
-    // A longer term is none of ours, and could run over the end of the clock.
-    constexpr std::chrono::microseconds longest = std::chrono::hours{24 * 366};
-    if (found.term_left) term_end = sent + std::min(*found.term_left, longest);
+    if (found.term_left) term_end = sent + *found.term_left;
     return {queue_end::granted, accept_as(found.token, term_end)};
 }
 

@@ -23,7 +23,7 @@ std::chrono::milliseconds drift_of(std::chrono::milliseconds ttl) {
 quorum_settings checked(quorum_settings settings) {
     settings.session = completed(std::move(settings.session));
     settings.session.begins_with_grant = false;  // by their rows two names of one server are seen
-    settings.session.margin = std::max(settings.session.margin, drift_of(settings.session.ttl));
+    settings.session.margin = std::max(*settings.session.margin, drift_of(settings.session.ttl));
     settings.session = completed(std::move(settings.session));
     checked_polls(settings.min_poll, settings.max_poll);
     constexpr std::chrono::milliseconds least{10};
@@ -210,10 +210,10 @@ quorum::quorum(quorum&&) noexcept = default;
 quorum& quorum::operator=(quorum&&) noexcept = default;
 quorum::~quorum() = default;
 
-std::size_t quorum::size() const noexcept {
+std::size_t quorum::size() const {
     return inner_->size();
 }
-std::size_t quorum::needed() const noexcept {
+std::size_t quorum::needed() const {
     return inner_->needed();
 }
 

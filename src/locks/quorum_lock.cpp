@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/handle_maker.hpp"
 #include "core/process.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
@@ -30,9 +31,7 @@ std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, c
     of_call.deadline = deadline_in(servers.settings().server_timeout);
     auto outcome = try_once(*within, {name, std::nullopt, {}, ""}, of_call);
     if (!outcome.granted) return nullptr;
-    return std::make_shared<lease>(
-        std::make_shared<lease::implementation>(within, std::move(outcome.granted))
-    );
+    return std::make_shared<lease>(handle_maker::share<lease>(within, std::move(outcome.granted)));
 }
 
 // The answers that the servers gave in time. A server that gave none gets only releases until its
@@ -203,22 +202,22 @@ quorum_lease::~quorum_lease() {
     if (held_) held_->release();
 }
 
-const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const& noexcept {
+const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const& {
     return held_->tokens();
 }
-std::size_t quorum_lease::held_count() const noexcept {
+std::size_t quorum_lease::held_count() const {
     return held_->held_count();
 }
-std::stop_token quorum_lease::lost() const& noexcept {
+std::stop_token quorum_lease::lost() const& {
     return held_->lost();
 }
-loss_reason quorum_lease::why_lost() const noexcept {
+loss_reason quorum_lease::why_lost() const {
     return held_->reason();
 }
-bool quorum_lease::held_locally() const& noexcept {
+bool quorum_lease::held_locally() const& {
     return held_->held_locally();
 }
-local_clock::time_point quorum_lease::deadline() const& noexcept {
+local_clock::time_point quorum_lease::deadline() const& {
     return held_->deadline();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
@@ -249,7 +248,7 @@ quorum_acquisition quorum_lock::try_acquire() {
     const auto round = std::make_shared<quorum_round<one_answer>>(servers_->size());
     std::vector<std::size_t> asked;
     for (std::size_t at = 0; at < servers_->size(); ++at) {
-        const auto ask = [at, round, name = name_, servers = servers_.get()](quorum_member&) {
+        const auto ask = [at, round, name = name_, servers = &*servers_](quorum_member&) {
             one_answer given;
             if (round->is_over()) return;
             try {
@@ -283,7 +282,7 @@ quorum_acquisition quorum_lock::try_acquire() {
         }
     }
     if (count.granted >= servers_->needed()) {
-        quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
+        auto granted = handle_maker::share<quorum_lease>(servers_, held);
         if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
         // Its validity is over already: the return releases it.
         return {std::move(count), name_};
@@ -308,8 +307,8 @@ quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
     return keep_trying(*this, servers_->settings(), {std::move(cancel)});
 }
 
-quorum_acquisition quorum_lock::acquire_for(wait_time patience, std::stop_token cancel) {
-    return keep_trying(*this, servers_->settings(), {patience, std::move(cancel)});
+quorum_acquisition quorum_lock::acquire_for(wait_time timeout, std::stop_token cancel) {
+    return keep_trying(*this, servers_->settings(), {timeout, std::move(cancel)});
 }
 quorum_acquisition quorum_lock::acquire_until(wait_deadline deadline, std::stop_token cancel) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {

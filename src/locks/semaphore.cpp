@@ -22,10 +22,10 @@ public:
           key_(std::move(name)),
           permits_(permits),
           follows_key_(settings.follows_key),
-          hold_at_most_(settings.hold_at_most),
+          max_hold_(settings.max_hold),
           polls_(checked_polls(settings.min_poll, settings.max_poll)) {
         require_possible(permits);
-        if (hold_at_most_) require_valid_term(*hold_at_most_, "hold_at_most");
+        if (max_hold_) require_valid_term(*max_hold_, "max_hold");
     }
 
     const leasehold::key& key() const noexcept { return key_; }
@@ -44,7 +44,7 @@ public:
         require_possible(permits);
         session_->require_live();
         for (int tries = 0; tries < max_tries; ++tries) {
-            if (resize(permits) || make_gate(permits)) {
+            if (resize(permits) || make_header(permits)) {
                 permits_ = permits;
                 return;
             }
@@ -131,7 +131,7 @@ private:
 
     // Makes the key a semaphore by acquiring a permit, if there is a free one. False if it is one
     // already.
-    bool make_gate(std::int64_t permits) {
+    bool make_header(std::int64_t permits) {
         hold_wish wished{key_, lock_kind::semaphore};
         wished.capacity = permits;
         wished.follows_key = true;
@@ -159,7 +159,7 @@ private:
 
     std::shared_ptr<grant> grant_of(const lease& held) const {
         const auto& inner = held.inner();
-        const bool is_ours = inner && inner->belongs_to(*session_) && held.key() == key_ &&
+        const bool is_ours = inner->belongs_to(*session_) && held.key() == key_ &&
                              inner->what().kind == lock_kind::semaphore;
         if (!is_ours) {
             throw error(
@@ -176,7 +176,7 @@ private:
         wished.permits = wanted;
         wished.capacity = permits_;
         wished.follows_key = follows_key_;
-        wished.hold_at_most = hold_at_most_;
+        wished.max_hold = max_hold_;
         const bool may_have_changed = follows_key_ && wanted <= max_permits;
         if (wanted < 1 || (wanted > permits_ && !may_have_changed)) refuse_more_than_all(wished);
         return wished;
@@ -186,50 +186,48 @@ private:
     const leasehold::key key_;
     std::atomic<std::int64_t> permits_;
     const bool follows_key_;
-    const std::optional<std::chrono::microseconds> hold_at_most_;
+    const std::optional<std::chrono::microseconds> max_hold_;
     const polling polls_;
 };
 
 semaphore::semaphore(
-    session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings
+    session& within, leasehold::key name, whole_count permits, semaphore_settings settings
 )
     : inner_(std::make_shared<implementation>(within, std::move(name), permits, settings)) {}
 semaphore::semaphore(semaphore&&) noexcept = default;
 semaphore& semaphore::operator=(semaphore&&) noexcept = default;
 semaphore::~semaphore() = default;
 
-acquisition semaphore::try_acquire(std::int64_t wanted) {
+acquisition semaphore::try_acquire(whole_count wanted) {
     return inner_->try_acquire(wanted);
 }
-acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
+acquisition semaphore::acquire(whole_count wanted, std::stop_token cancel) {
     return inner_->acquire(wanted, {std::move(cancel)});
 }
-acquisition semaphore::acquire_for(
-    wait_time patience, std::int64_t wanted, std::stop_token cancel
-) {
-    return inner_->acquire(wanted, {patience, std::move(cancel)});
+acquisition semaphore::acquire_for(wait_time timeout, whole_count wanted, std::stop_token cancel) {
+    return inner_->acquire(wanted, {timeout, std::move(cancel)});
 }
 acquisition semaphore::acquire_until(
-    wait_deadline deadline, std::int64_t wanted, std::stop_token cancel
+    wait_deadline deadline, whole_count wanted, std::stop_token cancel
 ) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
         return inner_->acquire(wanted, {by, cancel});
     });
 }
 
-void semaphore::shrink_to(lease& held, std::int64_t permits) {
+void semaphore::shrink_to(lease& held, whole_count permits) {
     inner_->shrink_to(held, permits);
 }
-void semaphore::set_permits(std::int64_t permits) {
+void semaphore::set_permits(whole_count permits) {
     inner_->set_permits(permits);
 }
 std::int64_t semaphore::free_permits() const {
     return inner_->free_permits();
 }
-std::int64_t semaphore::permits() const noexcept {
+std::int64_t semaphore::permits() const {
     return inner_->permits();
 }
-const key& semaphore::key() const noexcept {
+const key& semaphore::key() const {
     return inner_->key();
 }
 

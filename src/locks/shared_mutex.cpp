@@ -104,7 +104,7 @@ private:
 
     std::shared_ptr<grant> hold_of(const lease& held) const {
         const auto& inner = held.inner();
-        const bool is_ours = inner && inner->belongs_to(*session_) && held.key() == key_ &&
+        const bool is_ours = inner->belongs_to(*session_) && held.key() == key_ &&
                              inner->what().kind == lock_kind::shared_mutex;
         if (!is_ours) {
             throw error(
@@ -133,8 +133,8 @@ acquisition shared_mutex::try_acquire() {
 acquisition shared_mutex::acquire(std::stop_token cancel) {
     return inner_->acquire(hold_mode::exclusive, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_for(wait_time patience, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::exclusive, {patience, std::move(cancel)});
+acquisition shared_mutex::acquire_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, {timeout, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_until(wait_deadline deadline, std::stop_token cancel) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
@@ -148,8 +148,8 @@ acquisition shared_mutex::try_acquire_shared() {
 acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
     return inner_->acquire(hold_mode::shared, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_shared_for(wait_time patience, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::shared, {patience, std::move(cancel)});
+acquisition shared_mutex::acquire_shared_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::shared, {timeout, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_shared_until(wait_deadline deadline, std::stop_token cancel) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
@@ -163,8 +163,8 @@ acquisition shared_mutex::try_acquire_upgradeable() {
 acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
     return inner_->acquire(hold_mode::upgradeable, {std::move(cancel)});
 }
-acquisition shared_mutex::acquire_upgradeable_for(wait_time patience, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::upgradeable, {patience, std::move(cancel)});
+acquisition shared_mutex::acquire_upgradeable_for(wait_time timeout, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::upgradeable, {timeout, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_upgradeable_until(
     wait_deadline deadline, std::stop_token cancel
@@ -174,28 +174,28 @@ acquisition shared_mutex::acquire_upgradeable_until(
     });
 }
 
-acquisition shared_mutex::try_upgrade(lease& from) {
+acquisition shared_mutex::try_upgrade(lease&& from) {
     return inner_->try_upgrade(from);
 }
-acquisition shared_mutex::upgrade(lease& from, std::stop_token cancel) {
+acquisition shared_mutex::upgrade(lease&& from, std::stop_token cancel) {
     return inner_->upgrade(from, {std::move(cancel)});
 }
 acquisition shared_mutex::upgrade_until(
-    lease& from, wait_deadline deadline, std::stop_token cancel
+    lease&& from, wait_deadline deadline, std::stop_token cancel
 ) {
     return wait_by(deadline, cancel, [&](local_clock::time_point by) {
         return inner_->upgrade(from, {by, cancel});
     });
 }
-acquisition shared_mutex::upgrade_for(lease& from, wait_time patience, std::stop_token cancel) {
-    return inner_->upgrade(from, {patience, std::move(cancel)});
+acquisition shared_mutex::upgrade_for(lease&& from, wait_time timeout, std::stop_token cancel) {
+    return inner_->upgrade(from, {timeout, std::move(cancel)});
 }
 
 void shared_mutex::downgrade(lease& held) {
     inner_->downgrade(held);
 }
 
-const key& shared_mutex::key() const noexcept {
+const key& shared_mutex::key() const {
     return inner_->key();
 }
 

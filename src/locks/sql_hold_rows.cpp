@@ -26,8 +26,8 @@ lock_info hold_in(const row& from, std::size_t first) {
     info.is_held = from.integer(first + 2) != 0;
     info.node_info = from.bytes(first + 5);
     if (!info.is_held) return info;
-    info.owner = identity_of(from, first + 3);
-    if (!from.is_null(first + 4)) info.session = identity_of(from, first + 4);
+    info.owner = identity_of<owner_id>(from, first + 3);
+    if (!from.is_null(first + 4)) info.session = identity_of<session_id>(from, first + 4);
     info.reentrant_count = from.integer(first + 6);
     info.held_for = not_negative(from, first + 7);
     info.remaining = not_negative(from, first + 8);

@@ -126,16 +126,16 @@ std::optional<lock_info> sql_hold_store::request_revoke(connection& on, const ke
 }
 
 bool sql_hold_store::give_term(
-    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+    connection& on, const hold& held, std::chrono::microseconds fixed_term
 ) {
-    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    const parameters values = joined(values_of(held), {value_of(fixed_term)});
     return !write(on, "give_term", values).rows.empty();
 }
 
 bool sql_hold_store::extend_term(
-    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+    connection& on, const hold& held, std::chrono::microseconds fixed_term
 ) {
-    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    const parameters values = joined(values_of(held), {value_of(fixed_term)});
     return !write(on, "extend_term", values).rows.empty();
 }
 

@@ -32,10 +32,9 @@ public:
     bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override;
     std::optional<lock_info> request_revoke(connection& on, const key& name) override;
-    bool extend_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+    bool extend_term(connection& on, const hold& held, std::chrono::microseconds fixed_term)
         override;
-    bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
-        override;
+    bool give_term(connection& on, const hold& held, std::chrono::microseconds fixed_term) override;
     adopt_status adopt(connection& on, const adoption& wanted) override;
     bool move(connection& inside, const hold& held, const owner_id& to) override;
     void suppress_small_statements() noexcept override { first_.suppress(); }

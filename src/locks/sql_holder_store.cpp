@@ -75,9 +75,9 @@ std::optional<std::int64_t> sql_holder_store::arrive(connection& on, const hold&
 std::optional<holder_tally> sql_holder_store::tally(connection& on, const key& name) {
     const result found = read(on, "tally", {value_of(name)});
     if (found.rows.empty()) return std::nullopt;
-    const row& gate = found.rows[0];
+    const row& its = found.rows[0];
     return holder_tally{
-        static_cast<lock_kind>(gate.integer(0)), gate.integer(1), gate.integer(2), gate.integer(3)};
+        static_cast<lock_kind>(its.integer(0)), its.integer(1), its.integer(2), its.integer(3)};
 }
 
 bool sql_holder_store::pass(connection& on, const key& name) {
@@ -119,24 +119,24 @@ std::vector<lock_info> sql_holder_store::list(
     ));
 }
 
-std::optional<gate_info> sql_holder_store::gate(connection& on, const key& name) {
-    auto found = gates_between(on, name.name(), name.name() + '\0', 1);
+std::optional<header_info> sql_holder_store::header(connection& on, const key& name) {
+    auto found = headers_between(on, name.name(), name.name() + '\0', 1);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
 
-std::vector<gate_info> sql_holder_store::gates(
+std::vector<header_info> sql_holder_store::headers(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
-    return gates_between(on, first_of_page(prefix, after), end_of_prefix(prefix), limit);
+    return headers_between(on, first_of_page(prefix, after), end_of_prefix(prefix), limit);
 }
 
-std::vector<gate_info> sql_holder_store::gates_between(
+std::vector<header_info> sql_holder_store::headers_between(
     connection& on, std::string first, std::string end, int limit
 ) const {
-    std::vector<gate_info> found;
+    std::vector<header_info> found;
     const parameters range{blob{std::move(first)}, blob{std::move(end)}, std::max(limit, 0)};
-    for (const row& each : read(on, "gates", range).rows) {
+    for (const row& each : read(on, "headers", range).rows) {
         found.push_back(
             {.key = each.bytes(0),
              .token = {each.integer(1)},

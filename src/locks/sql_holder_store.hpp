@@ -34,8 +34,8 @@ public:
         int limit
     ) override;
     lock_counts count(connection& on, std::string_view prefix) override;
-    std::optional<gate_info> gate(connection& on, const key& name) override;
-    std::vector<gate_info> gates(
+    std::optional<header_info> header(connection& on, const key& name) override;
+    std::vector<header_info> headers(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
     std::vector<lock_info> force_release(connection& on, const key& name) override;
@@ -51,8 +51,8 @@ protected:
     static holder_result verdict_in(const row& from, std::size_t first);
 
 private:
-    // The gates from `first` on, and before `end`.
-    std::vector<gate_info> gates_between(
+    // The headers from `first` on, and before `end`.
+    std::vector<header_info> headers_between(
         connection& on, std::string first, std::string end, int limit
     ) const;
 };

@@ -59,9 +59,11 @@ std::unique_ptr<waiter_store> waiter_store::make(const std::shared_ptr<const sql
             std::static_pointer_cast<const sqlite_dialect::dialect>(how)
         );
     }
-    // MySQL and MariaDB have no bells for which a connection could wait.
-    const bool has_bells = how->which() == engine::postgres;
-    return std::make_unique<sql_waiter_store>(how, has_bells ? channel_of(how->names()) : "");
+    // MySQL and MariaDB have no notifications for which a connection could wait.
+    const bool has_notifications = how->which() == engine::postgres;
+    return std::make_unique<sql_waiter_store>(
+        how, has_notifications ? channel_of(how->names()) : ""
+    );
 }
 
 }  // namespace leasehold

@@ -9,6 +9,14 @@
 namespace leasehold {
 namespace {
 
+// A term that somebody has written by hand counts as the statements count it, and so runs over the
+// end of no clock.
+std::optional<std::chrono::microseconds> term_in(const row& from, std::size_t column) {
+    if (from.is_null(column)) return std::nullopt;
+    constexpr std::chrono::microseconds none{0}, longest = std::chrono::hours{24 * 366};
+    return std::clamp(std::chrono::microseconds{from.integer(column)}, none, longest);
+}
+
 // Columns: number, whether it holds the key, token, the rest of a fixed term, whether it waits,
 // whether the key could be taken.
 look_result look_in(const row& seen) {
@@ -16,7 +24,7 @@ look_result look_in(const row& seen) {
     if (!seen.is_null(1) && seen.integer(1) != 0) {
         answer.status = look_status::granted;
         answer.token = {seen.integer(2)};
-        if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
+        answer.term_left = term_in(seen, 3);
     } else if (seen.integer(4) != 0) {
         answer.status = look_status::waiting;
         answer.looks_takeable = seen.integer(5) != 0;
@@ -29,7 +37,11 @@ queued_waiter queued_in(const row& from, std::string name) {
     const std::chrono::microseconds waited{std::max(std::int64_t{0}, from.integer(4))};
     return {
         from.integer(0),
-        {identity_of(from, 1), identity_of(from, 2), from.bytes(3), waited, std::move(name)}};
+        {identity_of<owner_id>(from, 1),
+         identity_of<session_id>(from, 2),
+         from.bytes(3),
+         waited,
+         std::move(name)}};
 }
 
 }  // namespace
@@ -71,7 +83,7 @@ hand_over_result sql_waiter_store::serve(connection& on, const key& name) {
 
 parameters sql_waiter_store::values_of_waiter(const acquire_request& wanted) {
     parameters values = values_of(wanted);
-    values.push_back(text_or_null(wanted.bell));
+    values.push_back(text_or_null(wanted.wakeup_address));
     return values;
 }
 
@@ -141,9 +153,9 @@ bool sql_waiter_store::closes_a_circle(
     return !read(on, "circle", {value_of(who.key), value_of(own), who.ticket}).rows.empty();
 }
 
-void sql_waiter_store::ring(connection& on, const owner_id& whom) {
-    if (const statement* ring = texts_.find("ring")) {
-        how_->write(on, *ring, {channel_, whom.text()});
+void sql_waiter_store::notify(connection& on, const owner_id& whom) {
+    if (const statement* notify = texts_.find("notify")) {
+        how_->write(on, *notify, {channel_, whom.text()});
     }
 }
 
@@ -172,10 +184,8 @@ hand_over_result sql_waiter_store::handed_over(
         token,
         std::nullopt,
         {}};
-    if (!from.is_null(first + 2)) {
-        next.hold_at_most = std::chrono::microseconds{from.integer(first + 2)};
-    }
-    if (!from.is_null(first + 3)) next.bell = from.bytes(first + 3);
+    next.fixed_term = term_in(from, first + 2);
+    if (!from.is_null(first + 3)) next.wakeup_address = from.bytes(first + 3);
     return {hand_over_status::handed_over, std::move(next)};
 }
 

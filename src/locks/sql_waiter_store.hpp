@@ -8,7 +8,7 @@ namespace leasehold {
 
 class sql_waiter_store : public waiter_store, protected sql_store {
 public:
-    // `channel`: the bells' channel, if the engine has bells.
+    // `channel`: the channel of the engine's notifications, if it has any.
     sql_waiter_store(std::shared_ptr<const sql_dialect> how, std::string channel)
         : sql_store(std::move(how), locks_sql, "waiter"), channel_(std::move(channel)) {}
 
@@ -29,12 +29,12 @@ public:
         int limit
     ) override;
     bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override;
-    void ring(connection& on, const owner_id& whom) override;
+    void notify(connection& on, const owner_id& whom) override;
     std::string channel() const override { return channel_; }
 
 protected:
     static parameters values_of_waiter(const acquire_request& wanted);
-    // Owner, session, term or null, and bell or null: from `first` on.
+    // Owner, session, term or null, and wake-up address or null: from `first` on.
     static hand_over_result handed_over(
         const key& name, const row& from, std::size_t first, fencing_token token
     );

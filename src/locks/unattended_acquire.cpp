@@ -19,7 +19,11 @@ public:
         : of_(std::move(of)),
           post_(std::move(how.post)),
           done_(std::move(done)),
-          wait_(*of_, wait_limit{how.patience, how.cancel}, waking{this}),
+          wait_(
+              *of_,
+              wait_limit{how.timeout.value_or(std::chrono::nanoseconds::max()), how.cancel},
+              waking{this}
+          ),
           on_cancel_(std::move(how.cancel), waking{this}),
           on_over_(of_->session().over(), waking{this}) {}
 
@@ -66,7 +70,7 @@ private:
     }
 
     const std::shared_ptr<mutex::implementation> of_;
-    const executor post_;
+    const post_function post_;
     acquire_completion done_;
     mutex_wait wait_;
     const std::stop_callback<waking> on_cancel_, on_over_;
@@ -77,6 +81,7 @@ private:
 void acquire_unattended(
     std::shared_ptr<mutex::implementation> of, async_wait how, acquire_completion done
 ) {
+    if (!done) throw error(errc::invalid_argument, "acquire_async() got no completion to call");
     of->session().require_at_home();
     const auto alive = of;  // keeps it: a call that completes at once may drop the other references
     auto call =

@@ -67,8 +67,8 @@ struct successor {
     owner_id owner;
     session_id session;
     fencing_token token;
-    std::optional<std::chrono::microseconds> hold_at_most;
-    std::string bell{};  // as it was queued with
+    std::optional<std::chrono::microseconds> fixed_term;
+    std::string wakeup_address{};  // as it was queued with
 };
 
 enum class hand_over_status {
@@ -87,7 +87,7 @@ enum class look_status { waiting = 1, granted = 2, gone = 3 };
 struct look_result {
     look_status status = look_status::gone;
     fencing_token token;                                 // where granted
-    std::optional<std::chrono::microseconds> term_left;  // where granted for a fixed term
+    std::optional<std::chrono::microseconds> term_left;  // of a fixed term, never negative
     bool looks_takeable = false;                         // where waiting
 };
 
@@ -146,10 +146,10 @@ public:
     // committed, so that of the sessions that close a circle together the last one sees it.
     virtual bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) = 0;
 
-    // Rings for a waiter of another process, whose room listens to channel(), if its own bell
-    // cannot be rung; only on an engine that has such bells. A hint: MUST NOT make anybody wait for
-    // a log flush.
-    virtual void ring(connection& on, const owner_id& whom) = 0;
+    // Notifies a waiter of another process, whose room listens to channel(), if no datagram can be
+    // sent; only on an engine that has notifications. A hint: MUST NOT make anybody wait for a log
+    // flush.
+    virtual void notify(connection& on, const owner_id& whom) = 0;
     virtual std::string channel() const = 0;
 };
 

@@ -176,7 +176,7 @@ void tally::add(const event& what) noexcept {
     const bool is_number = what.kind == kind::reaped || what.kind == kind::job_rescued;
     const auto by = is_number ? static_cast<std::uint64_t>(number) : 1;
     counts_[slot][why].fetch_add(by, std::memory_order_relaxed);
-    // If a request settled a doubt at once, only this event tells of it.
+    // If a question settled a request in doubt at once, only this event tells of it.
     if (what.kind == kind::doubt_settled && what.reason == reason::granted) {
         counts_[slot_of(kind::outcome_unknown)][0].fetch_add(1, std::memory_order_relaxed);
     }

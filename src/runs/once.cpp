@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "core/handle_maker.hpp"
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
@@ -27,8 +28,8 @@ void require_valid(const once_settings& settings) {
     if (settings.hold_at_least < microseconds{0} || settings.hold_at_least > hours{366 * 24}) {
         throw error(errc::invalid_argument, "hold_at_least must be 0 to 366 days");
     }
-    if (settings.hold_at_most && *settings.hold_at_most < settings.hold_at_least) {
-        throw error(errc::invalid_argument, "hold_at_most must not be less than hold_at_least");
+    if (settings.fixed_term && *settings.fixed_term < settings.hold_at_least) {
+        throw error(errc::invalid_argument, "fixed_term must not be less than hold_at_least");
     }
     if (settings.max_early < milliseconds{0} || settings.max_early > hours{1}) {
         throw error(errc::invalid_argument, "max_early must be 0 to 1 h");
@@ -61,23 +62,6 @@ event_reason reason_of(start_refusal why) noexcept {
             break;
     }
     return event_reason::none;
-}
-
-// Skips a schedule that this host cannot read, such as one whose zone it lacks.
-run_info with_fire_times(const run_look& seen) {
-    run_info run = seen.last.value();
-    if (run.schedule_text.empty()) return run;
-    try {
-        const auto when = schedule::parse(run.schedule_text);
-        run.next = when.next(seen.now);
-        const auto current = when.previous(seen.now);
-        if (current > run.tick) run.overdue = current;
-    } catch (const error& failure) {
-        const bool is_strange =
-            failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
-        if (!is_strange) throw;
-    }
-    return run;
 }
 
 run_outlook judged(const run_look& seen, const schedule& when, const once_settings& settings) {
@@ -134,12 +118,12 @@ public:
         std::shared_ptr<session::implementation> within,
         leasehold::lease held,
         schedule::instant tick,
-        std::optional<microseconds> hold_at_most
+        std::optional<microseconds> fixed_term
     )
         : session_(std::move(within)),
           lease_(std::move(held)),
           tick_(tick),
-          hold_at_most_(hold_at_most) {}
+          fixed_term_(fixed_term) {}
 
     ~implementation() {
         if (!is_told_ && is_over_its_limit()) record_limit();
@@ -167,11 +151,19 @@ public:
     // may have been rolled back, so the record says.
     finish_outcome finish_rest(const run_result& result) {
         if (outcome_) return *outcome_;
-        if (is_told_ && is_recorded()) {
+        const auto give_back = [this] { lease_.release(); };
+        if (!is_told_) return finish(result, give_back);
+        if (is_recorded()) {
             lease_.release();
             return finish_outcome::recorded;
         }
-        return finish(result, [this] { lease_.release(); });
+        run_result undone = result;
+        if (undone.has_succeeded) {
+            undone = {
+                .has_succeeded = false,
+                .message = "the transaction of finish_in() was not committed"};
+        }
+        return finish(undone, give_back);
     }
 
     // Never throws: the exception that is being handled is the one to tell of.
@@ -213,9 +205,10 @@ private:
 
     // Compares our own clock. A run that a user freed by force before is not over its limit.
     bool is_over_its_limit() const noexcept {
+        if (!fixed_term_ || !handle_maker::is_there(lease_)) return false;
         const loss_reason why = lease_.why_lost();
         const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
-        return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
+        return is_undisturbed && local_clock::now() >= lease_.deadline();
     }
 
     // Tries once to record, and not at all if the server does not answer, since a destructor should
@@ -225,9 +218,9 @@ private:
             if (!session_->may_part()) {
                 throw error(errc::timed_out, "the database is away: the run counts as abandoned");
             }
-            const auto limit = std::chrono::duration_cast<milliseconds>(*hold_at_most_);
+            const auto limit = std::chrono::duration_cast<milliseconds>(*fixed_term_);
             run_result result{.has_succeeded = false};
-            result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
+            result.message = "it took longer than fixed_term, " + std::to_string(limit.count()) +
                              " ms, and was not finished";
             const run_finish what = request(result);
             database().use(session_->parting(), [&](connection& on, store_set& stores) {
@@ -248,8 +241,13 @@ private:
     }
 
     void tell_of(const std::exception& failure) {
+        // A program may have taken the lease out of the run.
+        const bool is_there = handle_maker::is_there(lease_);
         database().tell(
-            {event_kind::release_failed, lease_.key().name(), lease_.token().number, failure.what()}
+            {event_kind::release_failed,
+             is_there ? lease_.key().name() : std::string{},
+             is_there ? lease_.token().number : 0,
+             failure.what()}
         );
     }
 
@@ -284,7 +282,7 @@ private:
     const std::shared_ptr<session::implementation> session_;
     leasehold::lease lease_;
     const schedule::instant tick_;
-    const std::optional<microseconds> hold_at_most_;
+    const std::optional<microseconds> fixed_term_;
     bool is_told_ = false;                     // its runner has told how it ended
     std::optional<finish_outcome> outcome_{};  // of finish()
 };
@@ -294,22 +292,22 @@ task_run::task_run(task_run&&) noexcept = default;
 task_run& task_run::operator=(task_run&&) noexcept = default;
 task_run::~task_run() = default;
 
-schedule::instant task_run::tick() const noexcept {
+schedule::instant task_run::tick() const {
     return inner_->tick();
 }
-std::stop_token task_run::lost() const& noexcept {
+std::stop_token task_run::lost() const& {
     return inner_->lease().lost();
 }
-bool task_run::held_locally() const& noexcept {
+bool task_run::held_locally() const& {
     return inner_->lease().held_locally();
 }
-local_clock::time_point task_run::deadline() const& noexcept {
+local_clock::time_point task_run::deadline() const& {
     return inner_->lease().deadline();
 }
 void task_run::verify_in(transaction_ref tx) & {
     inner_->lease().verify_in(tx);
 }
-lease& task_run::lease() & noexcept {
+lease& task_run::lease() & {
     return inner_->lease();
 }
 finish_outcome task_run::finish(const run_result& result) {
@@ -322,7 +320,7 @@ finish_outcome task_run::finish_rest() {
     return inner_->finish_rest({});
 }
 void task_run::finish_failed() noexcept {
-    inner_->finish_failed();
+    if (inner_) inner_->finish_failed();
 }
 void task_run::finish_in(transaction_ref tx, const run_result& result) {
     inner_->finish_in(tx.inside(), result);
@@ -338,9 +336,7 @@ public:
           when_(std::move(when)),
           settings_(std::move(settings)),
           lock_(
-              within,
-              name_,
-              {.hold_at_most = settings_.hold_at_most, .metadata = settings_.metadata}
+              within, name_, {.fixed_term = settings_.fixed_term, .metadata = settings_.metadata}
           ) {
         require_valid(settings_);
     }
@@ -402,9 +398,10 @@ private:
                 return refused(std::move(found));
             }
             if (claim(*got, found.tick)) {
-                return run_start{task_run{std::make_unique<task_run::implementation>(
-                    session_, *std::move(got), found.tick, settings_.hold_at_most
-                )}};
+                return run_start{
+                    handle_maker::made<task_run>(std::make_unique<task_run::implementation>(
+                        session_, *std::move(got), found.tick, settings_.fixed_term
+                    ))};
             }
             got->release();
             seen = look();
@@ -455,8 +452,21 @@ run_start once::start(std::stop_token cancel) {
     return inner_->start(cancel);
 }
 
+struct run_start::refusal {
+    run_outlook outlook;
+    std::string wanted;
+};
+
+run_start::run_start(run_outlook refused, const key& wanted)
+    : why_(std::make_shared<const refusal>(refusal{std::move(refused), wanted.name()})) {}
+
+const run_outlook& run_start::outlook() const& noexcept {
+    static const run_outlook none{};
+    return why_ ? why_->outlook : none;
+}
+
 void run_start::refuse() const {
-    throw_not_granted(wanted_, name_of(outlook_.refusal));
+    throw_not_granted(why_ ? why_->wanted : std::string{}, name_of(outlook().refusal));
 }
 
 // ------------------------------------------------------------------------------- looking at them
@@ -469,29 +479,6 @@ run_outlook outlook(
     run_outlook found = judged(seen, when, settings);
     if (is_early(seen, when, settings)) found.refusal = start_refusal::none;
     return found;
-}
-
-std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
-    if (prefix.size() > key::max_bytes || !is_utf8(prefix)) {
-        throw error(errc::invalid_argument, "a prefix of names is UTF-8 of at most 255 bytes");
-    }
-    constexpr int page_size = 1000;
-    std::vector<run_info> all;
-    while (true) {
-        const std::string after = all.empty() ? "" : all.back().name;
-        const auto page =
-            read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-                return stores.get<run_store>().list(on, prefix, after, page_size);
-            });
-        for (const run_look& each : page) all.push_back(with_fire_times(each));
-        if (page.size() < page_size) return all;
-    }
-}
-
-bool forget_run(const database& db, const key& name) {
-    return db.inner()->use([&](connection& on, store_set& stores) {
-        return stores.get<run_store>().forget(on, name);
-    });
 }
 
 }  // namespace leasehold

@@ -25,7 +25,7 @@ run_info run_info_of(const row& from, std::size_t first) {
     info.name = from.bytes(first);
     info.tick = instant_of(from.integer(first + 1));
     info.token = {from.integer(first + 2)};
-    info.owner = identity_of(from, first + 3);
+    info.owner = identity_of<owner_id>(from, first + 3);
     info.node_info = from.bytes(first + 4);
     info.started_ago = duration_of(from, first + 5);
     if (!from.is_null(first + 6)) info.took = duration_of(from, first + 6);

@@ -1,5 +1,5 @@
 // The heartbeat thread of a session: renews, asks after news which grants are still held, settles
-// doubts, and cleans up after the dead.
+// requests in doubt, and cleans up after the dead.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -28,8 +28,8 @@ milliseconds time_for_a_heartbeat(
     const session_settings& settings, local_clock::time_point deadline
 ) {
     const auto left = duration_cast<milliseconds>(deadline - local_clock::now());
-    const auto usual = settings.ttl - settings.margin - settings.heartbeat_every;
-    const bool is_about_on_time = left > usual - settings.heartbeat_every / 2;
+    const auto usual = settings.ttl - *settings.margin - *settings.heartbeat_every;
+    const bool is_about_on_time = left > usual - *settings.heartbeat_every / 2;
     return std::max((is_about_on_time ? usual : left) / 2, milliseconds{50});
 }
 
@@ -85,7 +85,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         const bool is_renewed = beat();
         if (ending_.stop_requested()) return next;  // by a callback, or while one took its time
         if (is_renewed) look_for_what_came_back();
-        settle_doubts();
+        settle_in_doubt();
         look_for_cluster();
         if (!ending_.stop_requested()) clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
@@ -93,20 +93,20 @@ session::implementation::nap session::implementation::heartbeat_step() {
     }
     // Otherwise a hold with a fixed term, of which no process knows, would outlive the session.
     if (has_said_goodbye_ && local_clock::now() >= next_settlement_) {
-        settle_doubts();
-        next_settlement_ = local_clock::now() + doubt_interval;
+        settle_in_doubt();
+        next_settlement_ = local_clock::now() + settle_interval;
     }
     return next;
 }
 
-connection& session::implementation::own_connection(milliseconds patience) {
+connection& session::implementation::own_connection(milliseconds timeout) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
         database().connections().retire(std::move(own_connection_));
     }
     if (!own_connection_) {
         constexpr bool is_vital = true;
         own_connection_ =
-            database().connections().connect_apart(patience, ending_.get_token(), is_vital);
+            database().connections().connect_apart(timeout, ending_.get_token(), is_vital);
         if (std::exchange(has_had_one_, true)) {
             // The new connection may lead to another server, and notices may have been missed
             // meanwhile.
@@ -117,7 +117,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
             must_ask_ = true;
         }
     }
-    const auto limit = std::min(patience, database().settings().statement_timeout);
+    const auto limit = std::min(timeout, database().settings().statement_timeout);
     own_connection_->set_statement_timeout(std::max(limit, milliseconds{50}));
     return *own_connection_;
 }
@@ -170,7 +170,7 @@ bool session::implementation::beat() {
             if (must_ask_) machine_->hurry(answered);
         }
         if (gap) tell_gap(*gap);
-        if (answered - sent > settings_.heartbeat_every) {
+        if (answered - sent > *settings_.heartbeat_every) {
             tell_late(event_reason::slow, "a heartbeat took longer than its interval", sent);
         }
     } catch (const std::exception& failure) {
@@ -216,7 +216,7 @@ void session::implementation::tell_gap(local_clock::duration gap) {
          "",
          0,
          "no heartbeat got through for " + in_words(gap) + ", and after " +
-             in_words(settings_.ttl - settings_.margin) +
+             in_words(settings_.ttl - *settings_.margin) +
              " the session would have been lost: where fail-overs take so long, raise its ttl"}
     );
 }
@@ -297,7 +297,7 @@ void session::implementation::look_for_cluster() {
     const bool has_become_one = database().has_several_writers() && !is_in_cluster_;
     if (!has_become_one && !must_look_for_cluster_ && !database().is_look_due()) return;
     try {
-        database().look_for_cluster(own_connection(settings_.heartbeat_every / 2));
+        database().look_for_cluster(own_connection(*settings_.heartbeat_every / 2));
         must_look_for_cluster_ = false;
         is_in_cluster_ = database().has_several_writers();
     } catch (const std::exception&) {
@@ -307,16 +307,15 @@ void session::implementation::look_for_cluster() {
 }
 
 void session::implementation::clean_up_after_the_dead() {
-    if (settings_.reap_every == milliseconds{0} || local_clock::now() < next_reap_) return;
-    next_reap_ = local_clock::now() + jittered(settings_.reap_every * 2);
+    if (!settings_.reap_every || local_clock::now() < next_reap_) return;
+    next_reap_ = local_clock::now() + jittered(*settings_.reap_every * 2);
     note_answers(true);
     try {
         reap_settings limits;
-        limits.timeout = settings_.heartbeat_every / 2;
-        connection& on = own_connection(limits.timeout);
-        const auto done = take_turns_at_reaping(
-            database(), on, database().store_for(on), limits, settings_.reap_every
-        );
+        limits.timeout = std::max(*settings_.heartbeat_every / 2, milliseconds{1});
+        connection& on = own_connection(*limits.timeout);
+        const auto done =
+            reap_in_turn(database(), on, database().store_for(on), limits, *settings_.reap_every);
         const auto total = done.sessions_removed + done.locks_freed + done.locks_removed;
         if (total > 0) database().tell(reaped_rows(total));
         if (done.rows_left == 0) return;

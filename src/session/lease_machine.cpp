@@ -39,25 +39,28 @@ session_settings completed(session_settings given) {
     constexpr milliseconds most{24 * 3'600'000};
     constexpr milliseconds reap_most = std::chrono::hours{366 * 24};
     if (given.ttl < least || given.ttl > most) refuse("ttl", given.ttl, "1 s to 24 h");
-    if (given.heartbeat_every < milliseconds{0}) {
-        refuse("heartbeat_every", given.heartbeat_every, "positive, or 0 for a third of ttl");
+    const auto heartbeat_every = given.heartbeat_every.value_or(given.ttl / 3);
+    const auto margin = given.margin.value_or(std::min(milliseconds{2000}, given.ttl / 6));
+    const auto reap_every = given.reap_every.value_or(reap_most);
+    if (heartbeat_every <= milliseconds{0}) {
+        refuse("heartbeat_every", heartbeat_every, "positive, or unset for a third of ttl");
     }
-    if (given.margin < milliseconds{0}) {
-        refuse("margin", given.margin, "positive, or 0 for the smaller of 2 s and ttl / 6");
+    if (margin <= milliseconds{0}) {
+        refuse("margin", margin, "positive, or unset for the smaller of 2 s and ttl / 6");
     }
-    if (given.reap_every < milliseconds{0} || given.reap_every > reap_most) {
-        refuse("reap_every", given.reap_every, "at most 366 days, or 0 for never");
+    if (reap_every <= milliseconds{0} || reap_every > reap_most) {
+        refuse("reap_every", reap_every, "positive and at most 366 days, or unset for never");
     }
-    if (given.heartbeat_every == milliseconds{0}) given.heartbeat_every = given.ttl / 3;
-    if (given.margin == milliseconds{0}) given.margin = std::min(milliseconds{2000}, given.ttl / 6);
-    if (given.margin >= given.ttl / 2) refuse("margin", given.margin, "less than half of ttl");
-    if (given.heartbeat_every > (given.ttl - given.margin) / 2) {
+    if (margin >= given.ttl / 2) refuse("margin", margin, "less than half of ttl");
+    if (heartbeat_every > (given.ttl - margin) / 2) {
         refuse(
             "heartbeat_every",
-            given.heartbeat_every,
+            heartbeat_every,
             "at most half of ttl - margin, so that one heartbeat may fail"
         );
     }
+    given.heartbeat_every = heartbeat_every;
+    given.margin = margin;
     return given;
 }
 
@@ -83,18 +86,18 @@ const char* name_of(loss_reason reason) noexcept {
 
 lease_machine::lease_machine(const session_settings& settings, instant sent, instant answered)
     : ttl_(settings.ttl),
-      heartbeat_every_(settings.heartbeat_every),
-      margin_(settings.margin),
-      deadline_(sent + settings.ttl - settings.margin),
-      next_heartbeat_(sent + settings.heartbeat_every),
+      heartbeat_every_(settings.heartbeat_every.value()),
+      margin_(settings.margin.value()),
+      deadline_(sent + ttl_ - margin_),
+      next_heartbeat_(sent + heartbeat_every_),
       last_sent_(sent) {
     tick(answered);
 }
 
 lease_machine::lease_machine(const session_settings& settings)
     : ttl_(settings.ttl),
-      heartbeat_every_(settings.heartbeat_every),
-      margin_(settings.margin),
+      heartbeat_every_(settings.heartbeat_every.value()),
+      margin_(settings.margin.value()),
       deadline_(instant::max()),
       next_heartbeat_(instant::max()),
       last_sent_(instant::max()) {}

@@ -39,8 +39,8 @@ void require_valid(const reap_settings& settings) {
             errc::invalid_argument, "session_retention and lock_retention must be at most 100 years"
         );
     }
-    if (settings.timeout < std::chrono::milliseconds{0}) {
-        throw error(errc::invalid_argument, "timeout must be positive, or 0 for no limit");
+    if (settings.timeout && *settings.timeout <= std::chrono::milliseconds{0}) {
+        throw error(errc::invalid_argument, "timeout must be positive, or unset for no limit");
     }
 }
 
@@ -67,7 +67,10 @@ public:
           on_(on),
           stores_(stores),
           settings_(settings),
-          stop_at_(local_clock::now() + settings.timeout) {}
+          stop_at_(
+              settings.timeout ? local_clock::now() + *settings.timeout
+                               : local_clock::time_point::max()
+          ) {}
 
     // Sorts the tasks that have waited longest to the front.
     std::vector<upkeep_progress> progress() {
@@ -79,13 +82,11 @@ public:
     // For use after an error: a time-out can cost the connection.
     bool may_go_on() { return on_.state() == connection_state::idle; }
 
-    bool is_over() const {
-        return settings_.timeout > settings_.timeout.zero() && local_clock::now() >= stop_at_;
-    }
+    bool is_over() const { return local_clock::now() >= stop_at_; }
     reap_report& report() { return report_; }
 
     // False, too, if somebody keeps the row locked: some engines refuse then, others wait.
-    bool take_turn(upkeep_progress& at, std::chrono::microseconds every);
+    bool begin_turn(upkeep_progress& at, std::chrono::microseconds every);
 
     // Looks at the next rows, clears those that it may, and moves `at` on.
     step_status step(upkeep_progress& at);
@@ -96,7 +97,7 @@ public:
     // between.
     void finish(upkeep_task task);
     // False if somebody keeps the task's row locked for as long as a statement may wait for one.
-    bool take_turn_at_last(upkeep_progress& at);
+    bool begin_turn_at_last(upkeep_progress& at);
 
     // Removes ended grants that were kept for long enough: all of them, or those of `max_steps`
     // steps.
@@ -149,9 +150,9 @@ void clean_up::count(upkeep_task task, std::int64_t cleared) {
     }
 }
 
-bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
+bool clean_up::begin_turn(upkeep_progress& at, std::chrono::microseconds every) {
     try {
-        if (!stores_.get<upkeep_store>().take_turn(on_, at, every)) return false;
+        if (!stores_.get<upkeep_store>().begin_turn(on_, at, every)) return false;
     } catch (const error& failure) {
         if (!may_go_on() || !failure.is_transient()) throw;
         return false;
@@ -267,12 +268,12 @@ upkeep_progress clean_up::progress_of(upkeep_task task) {
 }
 
 // The session whose turn it is has the row locked for a moment.
-bool clean_up::take_turn_at_last(upkeep_progress& at) {
+bool clean_up::begin_turn_at_last(upkeep_progress& at) {
     constexpr std::chrono::milliseconds first_pause{1}, last_pause{50};
     const auto until = local_clock::now() + within_.settings().statement_timeout;
     for (int refusals = 1;; ++refusals) {
         const auto turn = at.turn;
-        if (take_turn(at, std::chrono::microseconds{0})) return true;
+        if (begin_turn(at, std::chrono::microseconds{0})) return true;
         at = progress_of(at.task);
         if (is_over()) return false;
         if (at.turn != turn) continue;  // that turn was another session's, and is over
@@ -290,7 +291,7 @@ void clean_up::finish(upkeep_task task) {
     while (!is_over()) {
         upkeep_progress at = progress_of(task);
         if (wanted && at.passes >= *wanted) return;
-        if (!take_turn_at_last(at)) {
+        if (!begin_turn_at_last(at)) {
             if (!is_over()) ++report_.rows_left;
             break;
         }
@@ -341,7 +342,7 @@ reap_report reap_on(
 ) {
     require_valid(settings);
     clean_up all{within, on, stores, settings};
-    if (settings.timeout == settings.timeout.zero()) {
+    if (!settings.timeout) {
         for (const upkeep_task each : tasks) all.finish(each);
     } else {
         for (const upkeep_progress& each : all.progress()) all.finish(each.task);
@@ -350,7 +351,7 @@ reap_report reap_on(
     return all.report();
 }
 
-reap_report take_turns_at_reaping(
+reap_report reap_in_turn(
     database::implementation& within,
     connection& on,
     store_set& stores,
@@ -364,7 +365,7 @@ reap_report take_turns_at_reaping(
     for (upkeep_progress& at : share.progress()) {
         if (share.is_over()) break;
         if (at.since_turn >= std::chrono::microseconds{0} && at.since_turn < every) continue;
-        if (!share.take_turn(at, every)) continue;
+        if (!share.begin_turn(at, every)) continue;
         is_ours = is_ours || at.task == upkeep_task::idle_locks;
         const auto pass = at.passes;
         auto status = step_status::made;

@@ -20,7 +20,7 @@ reap_report reap_on(
 // Does a session's share of the clean-up: of the tasks that nobody has gone on with for `every`,
 // those that have waited longest first, each for at most 20 steps or to the end of its table. If
 // others do the work this is one plain read.
-reap_report take_turns_at_reaping(
+reap_report reap_in_turn(
     database::implementation& within,
     connection& on,
     store_set& stores,

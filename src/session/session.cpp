@@ -43,8 +43,8 @@ session::implementation::implementation(
         has_begun_ = true;
     }
     next_look_ = local_clock::now() + jittered(settings_.ttl);
-    if (settings_.reap_every > milliseconds{0}) {
-        next_reap_ = local_clock::now() + jittered(settings_.reap_every);
+    if (settings_.reap_every) {
+        next_reap_ = local_clock::now() + jittered(*settings_.reap_every);
     }
 }
 
@@ -62,7 +62,7 @@ session::implementation::~implementation() {
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
     }
-    for (const doubt& each : doubts_) tell_settled(each, event_reason::given_up);
+    for (const in_doubt_request& each : in_doubt_) tell_settled(each, event_reason::given_up);
 }
 
 bool session::implementation::is_live() const {
@@ -183,9 +183,10 @@ bool session::implementation::watch_alone(
     {
         const thread_guard guard{mutex_};
         const owner_id& owner = what->what().owner;
-        const bool is_to_go = std::any_of(doubts_.begin(), doubts_.end(), [&](const doubt& each) {
-            return each.owner == owner || each.then == owner;
-        });
+        const bool is_to_go =
+            std::any_of(in_doubt_.begin(), in_doubt_.end(), [&](const in_doubt_request& each) {
+                return each.owner == owner || each.then == owner;
+            });
         if (is_watched(owner) || is_to_go) return false;
         grants_.add(what);  // before another thread looks; watch() finds it there
     }
@@ -221,7 +222,7 @@ bool session::implementation::change_limit(grant& what, const grant::limit& to) 
 bool session::implementation::is_ending_with(const grant& last) {
     const thread_guard guard{mutex_};
     machine_->tick(local_clock::now());
-    const bool is_all = grants_.is_only(last) && given_up_.all().empty();
+    const bool is_all = grants_.is_only(last) && ended_holds_.all().empty();
     const bool is_quiet = !was_ever_in_doubt_ && under_way_ == 0 && tellers_ == 0 && !has_ended_;
     // A recursive hold, which another thread may enter once more meanwhile, is released by itself.
     const bool is_simple =
@@ -392,7 +393,7 @@ void session::implementation::end() noexcept {
         has_failed =
             !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
     }
-    release_doubts_apart(has_failed, until);
+    release_in_doubt_apart(has_failed, until);
     if (was_live && (has_failed || !may_part())) {
         database().tell(
             {event_kind::release_failed,
@@ -434,39 +435,35 @@ void session::end() noexcept {
     alive->end();
     alive->see_off_calls();
 }
-const std::shared_ptr<session::implementation>& session::inner() const {
-    if (inner_) return inner_;
-    throw error(errc::invalid_argument, "the session was moved from: use the one it was moved to");
-}
-const session_id& session::id() const noexcept {
+const session_id& session::id() const {
     return inner_->id();
 }
-bool session::is_live() const noexcept {
+bool session::is_live() const {
     return inner_->is_live();
 }
-std::stop_token session::lost() const noexcept {
+std::stop_token session::lost() const {
     return inner_->lost();
 }
-loss_reason session::why_lost() const noexcept {
+loss_reason session::why_lost() const {
     return inner_->reason();
 }
-local_clock::time_point session::deadline() const noexcept {
+local_clock::time_point session::deadline() const {
     return inner_->deadline();
 }
-std::chrono::milliseconds session::longest_gap() const noexcept {
+std::chrono::milliseconds session::longest_gap() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(inner_->longest_gap());
 }
-const session_settings& session::settings() const noexcept {
+const session_settings& session::settings() const {
     return inner_->settings();
 }
-const database& session::database() const noexcept {
+const database& session::database() const {
     return inner_->handle();
 }
 
 void run_in_session(
     const database& db,
     const session_settings& settings,
-    const std::function<void(session&)>& body,
+    const callable<void(session&)>& body,
     const std::stop_token& stop
 ) {
     for (int failures = 1; !stop.stop_requested(); ++failures) {

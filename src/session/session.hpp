@@ -22,7 +22,7 @@
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
 #include "leasehold/session.hpp"
-#include "session/given_up_list.hpp"
+#include "session/ended_holds.hpp"
 #include "session/grant.hpp"
 #include "session/grant_list.hpp"
 #include "session/lease_machine.hpp"
@@ -69,7 +69,7 @@ public:
     const std::string& node_info() const noexcept { return node_info_; }
     const session_settings& settings() const noexcept { return settings_; }
     const leasehold::database& handle() const noexcept { return handle_; }
-    leasehold::database::implementation& database() const noexcept { return *handle_.inner(); }
+    leasehold::database::implementation& database() const { return *handle_.inner(); }
 
     // False in a forked child: there the session is lost.
     bool is_at_home() const noexcept { return home_.is_here(); }
@@ -199,7 +199,7 @@ public:
     void keep_row();
 
 private:
-    struct doubt {
+    struct in_doubt_request {
         key name;
         owner_id owner;
         local_clock::time_point until;
@@ -219,7 +219,7 @@ private:
     // margin is short.
     static constexpr std::chrono::seconds max_nap{1};
     // The longest time between two releases of a hold in doubt.
-    static constexpr std::chrono::seconds doubt_interval{1};
+    static constexpr std::chrono::seconds settle_interval{1};
 
     // The time until which a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
@@ -262,33 +262,33 @@ private:
     void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(mutex_);
     void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
-    void settle_doubts();
-    void settle(connection& on, store_set& stores, doubt& what);
-    std::vector<doubt> due_doubts(local_clock::time_point now);
-    std::vector<doubt> note_settled(
-        const std::vector<doubt>& due,
+    void settle_in_doubt();
+    void settle(connection& on, store_set& stores, in_doubt_request& what);
+    std::vector<in_doubt_request> due_requests(local_clock::time_point now);
+    std::vector<in_doubt_request> note_settled(
+        const std::vector<in_doubt_request>& due,
         std::size_t asked,
         local_clock::time_point now,
         bool has_failed
     );
-    void tell_settled(const doubt& what, event_reason how) const;
-    void tell_settled(const doubt& what) const;
+    void tell_settled(const in_doubt_request& what, event_reason how) const;
+    void tell_settled(const in_doubt_request& what) const;
     void look_for_cluster();
     void clean_up_after_the_dead();
-    void remember(given_up what) LEASEHOLD_REQUIRES(mutex_);
+    void remember(ended_hold what) LEASEHOLD_REQUIRES(mutex_);
     void look_for_what_came_back();
     // The holds that exist; nullopt if `until` has passed and some were not asked about.
-    std::optional<std::vector<given_up>> those_that_came_back(
-        connection& on, const std::vector<given_up>& what, local_clock::time_point until
+    std::optional<std::vector<ended_hold>> those_that_came_back(
+        connection& on, const std::vector<ended_hold>& what, local_clock::time_point until
     );
-    void give_up_again(const std::vector<given_up>& back);
+    void give_up_again(const std::vector<ended_hold>& back);
     std::optional<std::vector<waiter_id>> last_had() const;
-    void doubt_of(doubt what);
+    void note_in_doubt(in_doubt_request what);
     // True when the database has ended it.
     bool end_in_database(const std::optional<std::vector<waiter_id>>& remove_unless) noexcept;
     bool may_say_goodbye(bool has_failed, local_clock::time_point until) const noexcept;
     bool release_all(const std::vector<lost_grant>& held, local_clock::time_point until) noexcept;
-    void release_doubts_apart(bool has_failed, local_clock::time_point until) noexcept;
+    void release_in_doubt_apart(bool has_failed, local_clock::time_point until) noexcept;
     bool begin_step();
     void end_step();
     void note_answers(bool are_there);
@@ -298,7 +298,7 @@ private:
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why)
         LEASEHOLD_EXCLUDES(mutex_);
     void give_back_when_over(const std::vector<lost_grant>& lost) LEASEHOLD_REQUIRES(mutex_);
-    connection& own_connection(std::chrono::milliseconds patience);
+    connection& own_connection(std::chrono::milliseconds timeout);
     void sleep(const nap& pause, std::stop_token stop);
     bool is_watched(const owner_id& owner) const LEASEHOLD_REQUIRES(mutex_);
     void wake_all() LEASEHOLD_EXCLUDES(mutex_);
@@ -345,9 +345,9 @@ private:
     int tellers_of_limits_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
     grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::vector<doubt> doubts_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::vector<in_doubt_request> in_doubt_ LEASEHOLD_GUARDED_BY(mutex_);
     bool was_ever_in_doubt_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    given_up_list given_up_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
+    ended_holds ended_holds_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
 
     // Only the heartbeat thread uses these.
     session_news known_;                    // the news that was looked into

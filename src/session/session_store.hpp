@@ -73,11 +73,13 @@ public:
     // The part that changes. `standbys`: why a fail-over can undo commits; empty if it cannot.
     // `branch`: the number that begin_branch() has given to the timeline of the server's data,
     // server_info::place; 0: none yet; nullopt: this user lacks the right to read it.
-    // `incarnation`: as in session_news.
+    // `incarnation`: as in session_news. `waits`: whether commits wait for a standby; nullopt: not
+    // known, or this server is a standby itself.
     struct replication {
         std::string standbys{};
         std::optional<std::int64_t> branch{};
         std::string incarnation{};
+        std::optional<bool> waits{};
     };
     virtual replication look_at_replication(connection&) { return {}; }
     // Two servers that were promoted independently have timelines of one number: this number tells

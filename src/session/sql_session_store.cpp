@@ -36,7 +36,7 @@ bool sql_session_store::end_with_release(connection& on, const session_id& id, c
 
 session_info session_in(const row& from) {
     return {
-        .id = identity_of(from, 0),
+        .id = identity_of<session_id>(from, 0),
         .node_info = from.bytes(1),
         .is_live = from.integer(2) != 0,
         .started_ago = std::chrono::microseconds{from.integer(3)},

@@ -21,11 +21,11 @@ std::vector<upkeep_progress> sql_upkeep_store::progress(connection& on) {
     return upkeep_progress_of(read(on, "progress"));
 }
 
-bool sql_upkeep_store::take_turn(
+bool sql_upkeep_store::begin_turn(
     connection& on, const upkeep_progress& seen, std::chrono::microseconds every
 ) {
     const parameters values{static_cast<int>(seen.task), seen.turn, value_of(every)};
-    return write(on, "take_turn", values).affected_rows > 0;
+    return write(on, "begin_turn", values).affected_rows > 0;
 }
 
 bool sql_upkeep_store::advance(

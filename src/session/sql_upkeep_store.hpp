@@ -12,7 +12,7 @@ namespace leasehold {
 class sql_upkeep_store : public upkeep_store, protected sql_store {
 public:
     std::vector<upkeep_progress> progress(connection& on) override;
-    bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
+    bool begin_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override;
     bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
         override;

@@ -9,7 +9,7 @@
 // that steps has taken a *turn*, which lasts until another one takes a turn. Safety does not rest
 // on turns: they spare the server double work, and only the turn's owner can write a place.
 //
-//     progress() → take_turn() → look() → clear() what was found → advance() → look() …
+//     progress() → begin_turn() → look() → clear() what was found → advance() → look() …
 //
 // | what happens                               | then                                         |
 // |--------------------------------------------|----------------------------------------------|
@@ -70,7 +70,7 @@ public:
     // Takes the turn, if it is the same as in `seen` and began at least `every` ago: `seen` is true
     // then, with `turn` and `unfinished` greater by 1. Otherwise answers false and writes nothing.
     // A clock that was set back MUST NOT keep everybody from the turn.
-    virtual bool take_turn(
+    virtual bool begin_turn(
         connection& on, const upkeep_progress& seen, std::chrono::microseconds every
     ) = 0;
 

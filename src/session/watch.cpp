@@ -40,14 +40,14 @@ void session::implementation::tell_losses() {
     wake_all();
 }
 
-// The doubt begins when their holders have been told, and had the time to stop.
+// They are in doubt from when their holders have been told, and had the time to stop.
 void session::implementation::give_back_when_over(const std::vector<lost_grant>& lost) {
     for (const auto& [each, reason] : lost) {
         const auto limit = each->limited();
         if (!limit) continue;
         const hold& what = each->what();
         was_ever_in_doubt_ = true;
-        doubts_.push_back({what.key, what.owner, limit->over, what.kind, {}, limit->over});
+        in_doubt_.push_back({what.key, what.owner, limit->over, what.kind, {}, limit->over});
         machine_->hurry(limit->over);
     }
 }
@@ -106,7 +106,7 @@ void session::implementation::sleep(const nap& pause, std::stop_token stop) {
     // If the machine wakes from sleep within a nap, holders are told only when the nap ends: it
     // must end before the margin is over.
     constexpr std::chrono::milliseconds nap_min{10}, nap_of_ends{200};
-    auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, max_nap);
+    auto longest = std::clamp<local_clock::duration>(*settings().margin / 2, nap_min, max_nap);
     thread_guard guard{mutex_};
     if (grants_.next_end()) longest = std::min<local_clock::duration>(longest, nap_of_ends);
     const auto until = std::min(pause.until, local_clock::now() + longest);

@@ -20,9 +20,10 @@ inline std::int64_t number_or(const row& from, std::size_t column, std::int64_t 
 }
 
 // A row that somebody has damaged by hand hides no other row of a list: its id is that of nobody.
-inline identity identity_of(const row& from, std::size_t column) {
+template <class Id>
+Id identity_of(const row& from, std::size_t column) {
     const std::string& bytes = from.bytes(column);
-    return bytes.size() == identity::size_bytes ? identity::from_bytes(bytes) : identity{};
+    return bytes.size() == Id::size_bytes ? Id::from_bytes(bytes) : Id{};
 }
 
 // A clock that was set back must not make a duration negative. Null: 0.

@@ -4,7 +4,7 @@
 
 namespace leasehold {
 
-enum class block_kind { name, word };
+enum class block_kind { name, fragment };
 
 // src/cmake/embed_sql.cmake takes the files apart.
 struct sql_block {

@@ -42,7 +42,7 @@ parameters values_of(const acquire_request& wanted) {
         value_of(wanted.owner),
         value_of(wanted.session),
         wanted.node_info,
-        value_of(wanted.hold_at_most),
+        value_of(wanted.fixed_term),
         value_of(wanted.lock_delay),
         text_or_null(wanted.metadata)};
 }

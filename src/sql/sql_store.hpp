@@ -90,7 +90,8 @@ protected:
 inline value value_of(const key& name) {
     return blob{name.name()};
 }
-inline value value_of(const identity& id) {
+template <class Kind>
+value value_of(const identity_of_kind<Kind>& id) {
     return blob{id.bytes()};
 }
 // Durations travel as whole microseconds. Centuries are cut, because the sum with a clock would

@@ -42,9 +42,9 @@ void require_valid(const table_names& names) {
     }
 }
 
-std::string replaced(std::string_view text, std::string_view word, std::string_view by) {
+std::string replaced(std::string_view text, std::string_view placeholder, std::string_view by) {
     std::string changed{text};
-    replace_all(changed, word, by);
+    replace_all(changed, placeholder, by);
     return changed;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Statements and migrations are written with these two words, filled in once; statements.hpp has
-// the words of statements alone.
+// Statements and migrations are written with these two placeholders, filled in once; statements.hpp
+// has the placeholders of statements alone.
 //
 // {prefix}lock  → the table's name as statements use it: "ops".leasehold_lock
 // {bare}lock    → that name without a schema, for the names of indexes and constraints
@@ -17,8 +17,8 @@ void require_valid(const table_names& names);
 
 std::string fill_in(std::string_view text, const table_names& names);
 
-// The text with `by` in place of each `word`.
-std::string replaced(std::string_view text, std::string_view word, std::string_view by);
+// The text with `by` in place of each `placeholder`.
+std::string replaced(std::string_view text, std::string_view placeholder, std::string_view by);
 
 // The least byte string greater than every key that begins with `prefix`: no UTF-8 text contains
 // the byte FF.

@@ -44,22 +44,22 @@ const sql_block* find_block(
     return found;
 }
 
-std::optional<std::string> number_named(std::string_view word) {
-    if (word == "waiting") return std::to_string(holder_bits::waiting);
-    if (word == "passed") return std::to_string(holder_bits::passed);
-    if (word == "keeps_capacity") return std::to_string(holder_bits::keeps_capacity);
-    if (word == "longest") {
+std::optional<std::string> number_named(std::string_view fragment) {
+    if (fragment == "waiting") return std::to_string(holder_bits::waiting);
+    if (fragment == "passed") return std::to_string(holder_bits::passed);
+    if (fragment == "keeps_capacity") return std::to_string(holder_bits::keeps_capacity);
+    if (fragment == "longest") {
         constexpr std::chrono::microseconds longest = std::chrono::hours{24 * 366};
         return std::to_string(longest.count());
     }
-    if (word == "barrier") return std::to_string(static_cast<int>(lock_kind::barrier));
+    if (fragment == "barrier") return std::to_string(static_cast<int>(lock_kind::barrier));
     return std::nullopt;
 }
 
-// A word may stand for text that has words in it, and may have text of its own behind it, which its
-// text calls {it}. `text_of` answers with a word's text, or nullopt.
+// A fragment may stand for text that has fragments in it, and may have text of its own behind it,
+// which its text calls {it}. `text_of` answers with a fragment's text, or nullopt.
 template <class TextOf>
-std::string with_words(std::string text, TextOf&& text_of) {
+std::string with_fragments(std::string text, TextOf&& text_of) {
     for (auto at = text.find('{'); at != std::string::npos; at = text.find('{', at)) {
         const auto end = text.find('}', at);
         if (end == std::string::npos) break;
@@ -93,11 +93,11 @@ found_place place_at(std::string_view text, std::size_t at, bool has_outside) {
         return {std::stoi(std::string{text.substr(at + 1, end - at - 1)}) - 1, end - at};
     }
     if (!has_outside || text[at] != '{') return {};
-    for (const auto& [word, which] :
+    for (const auto& [placeholder, which] :
          {std::pair{std::string_view{"{now}"}, statement::now},
           {"{wall}", statement::wall},
           {"{boot}", statement::boot}}) {
-        if (text.substr(at).starts_with(word)) return {which, word.size()};
+        if (text.substr(at).starts_with(placeholder)) return {which, placeholder.size()};
     }
     return {};
 }
@@ -220,22 +220,22 @@ const statements::made* statements::find_made(std::string_view name) const {
 }
 
 std::unique_ptr<const statements::made> statements::make(const sql_block& block) const {
-    constexpr std::string_view words = "words";
-    const sql_source& also = room_.words_of ? *room_.words_of : shared_sql;
-    const auto text_of = [&](std::string_view word) -> std::optional<std::string> {
+    constexpr std::string_view fragments = "fragments";
+    const sql_source& also = room_.fragments_of ? *room_.fragments_of : shared_sql;
+    const auto text_of = [&](std::string_view fragment) -> std::optional<std::string> {
         for (const auto& [in, kind] :
-             {std::pair{blocks_, block_kind::word},
+             {std::pair{blocks_, block_kind::fragment},
               {blocks_, block_kind::name},
-              {room_.blocks_in(which_, words), block_kind::word},
-              {also.blocks_in(which_, words), block_kind::word},
-              {shared_sql.blocks_in(which_, words), block_kind::word}}) {
-            const sql_block* const found = find_block(in, kind, word, which_, written_);
+              {room_.blocks_in(which_, fragments), block_kind::fragment},
+              {also.blocks_in(which_, fragments), block_kind::fragment},
+              {shared_sql.blocks_in(which_, fragments), block_kind::fragment}}) {
+            const sql_block* const found = find_block(in, kind, fragment, which_, written_);
             if (found) return std::string{found->text};
         }
-        return number_named(word);
+        return number_named(fragment);
     };
     auto all = std::make_unique<made>();
-    all->source = fill_in(with_words(std::string{block.text}, text_of), table_names_);
+    all->source = fill_in(with_fragments(std::string{block.text}, text_of), table_names_);
     if (all->source.find("{asked}") != std::string::npos) {
         all->list.emplace(all->source, which_);
     } else {

@@ -6,13 +6,13 @@
 //
 //     -- name: release      a statement, or several that are sent together, with $1, $2 … for the
 //     DELETE …;             parameters, the same on every engine
-//     -- word: live         the text for {live} in other blocks of the file, or of every file of
-//     s.expires_at > {now}  the room where it stands in its words.sql, or of all rooms where it
-//                           stands in src/sql. `-- word: x on mariadb`: for that alone
+//     -- fragment: live     the text for {live} in other blocks of the file, or of every file of
+//     s.expires_at > {now}  the room where it stands in its fragments.sql, or of all rooms where it
+//                           stands in src/sql. `-- fragment: x on mariadb`: for that alone
 //
-// `{since l.changed_at}` is a word with text behind it, for which the word's own text has {it}.
-// The text behind it has no braces.
-// `-- name: x on cluster`, or a word: in place of x where several nodes are written to
+// `{since l.changed_at}` is a fragment with text behind it, for which the fragment's own text has
+// {it}. The text behind it has no braces.
+// `-- name: x on cluster`, or a fragment: in place of x where several nodes are written to
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
@@ -141,17 +141,17 @@ private:
 // The files of a room, in the form that src/cmake/embed_sql.cmake gives them.
 struct sql_source {
     std::span<const sql_block> postgres, mysql, sqlite;
-    const sql_source* words_of = nullptr;  // a room whose words count here, too
+    const sql_source* fragments_of = nullptr;  // a room whose fragments count here, too
 
     // The blocks of one file, which stand one after another; empty if the engine has no such file.
     std::span<const sql_block> blocks_in(engine which, std::string_view file) const;
 };
 
-// The words of all files, and what SQLite does after a reboot.
+// The fragments of all files, and what SQLite does after a reboot.
 extern const sql_source shared_sql;
 
-// The statements of one file. Each is made, with its words and the tables' names filled in, when it
-// is first asked for.
+// The statements of one file. Each is made, with its fragments and the tables' names filled in,
+// when it is first asked for.
 //
 // Threads: safe.
 class statements {

@@ -1,7 +1,9 @@
 #pragma once
 // The objects that the programs of refused.txt use.
 #include <chrono>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 #include "leasehold/leasehold.hpp"
 #include "leasehold/pending_lease.hpp"
@@ -21,6 +23,9 @@ struct place {
     once& nightly;
     quorum_lock& most;
     detached_lease& given_up;
+    versioned_claim& tickets;
+    std::vector<versioned_row>& batch;
+    row_claim& rows;
     std::stop_token quit;
 };
 

@@ -87,11 +87,11 @@ TEST_P(acquire_in_suite, a_transaction_begun_by_the_clients_own_interface) {
         if (!tx) GTEST_SKIP() << "this client begins no such transaction";
         auto pending = mutex{*one_, name_}.try_acquire_in(tx->ref());
         ASSERT_TRUE(pending);
-        auto seat = versions.try_claim(tx->ref(), {3});
+        auto seat = versions.try_claim_in(tx->ref(), {3});
         ASSERT_TRUE(seat);
-        EXPECT_TRUE(locks.claim(tx->ref(), {4}, nowait));
-        EXPECT_EQ(locks.claim_some(tx->ref(), 2, skip_locked).rows.size(), 2U);
-        EXPECT_EQ(versions.finish(tx->ref(), *seat), change_outcome::done);
+        EXPECT_TRUE(locks.claim_in(tx->ref(), {4}, nowait));
+        EXPECT_EQ(locks.claim_some_in(tx->ref(), 2, skip_locked).rows.size(), 2U);
+        EXPECT_EQ(versions.finish_in(tx->ref(), *seat), change_outcome::done);
         is_kept ? tx->commit() : tx->rollback();
         EXPECT_EQ(is_granted(pending->confirm()), is_kept);
         EXPECT_EQ(state_of(3), is_kept ? "sold/3" : "free/1");

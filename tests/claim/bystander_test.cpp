@@ -20,22 +20,22 @@ TEST_P(bystander_suite, a_change_of_what_foreign_keys_refer_to_does_not_wait_for
     define("CREATE UNIQUE INDEX " + table_ + "_note ON " + table_ + " (note)");
     define("CREATE TABLE " + table_ + "_ref (note TEXT REFERENCES " + table_ + " (note))");
     versioned_mapping mapping = seats();
-    mapping.patience = 0ms;
+    mapping.busy_timeout = 0ms;
     const versioned_claim claims{mapping};
     auto tx = begin();
-    auto seat = claims.try_claim(tx->ref(), {1});
+    auto seat = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(seat);
     tx->commit();
     const auto other = begin();
     other->run("INSERT INTO " + table_ + "_ref VALUES ('row 1')");
     tx = begin();
     tx->run("SET LOCAL lock_timeout = '5s'");  // so that a wait is a failure, and no standstill
-    EXPECT_EQ(claims.update(tx->ref(), *seat, {{"buyer", "me"}}), change_outcome::done);
+    EXPECT_EQ(claims.update_in(tx->ref(), *seat, {{"buyer", "me"}}), change_outcome::done);
     const auto asked = steady_clock::now();
-    EXPECT_EQ(claims.update(tx->ref(), *seat, {{"note", "new"}}), change_outcome::busy);
+    EXPECT_EQ(claims.update_in(tx->ref(), *seat, {{"note", "new"}}), change_outcome::busy);
     EXPECT_LT(steady_clock::now() - asked, 4s) << "it has waited for the check";
     other->rollback();
-    EXPECT_EQ(claims.update(tx->ref(), *seat, {{"note", "new"}}), change_outcome::done);
+    EXPECT_EQ(claims.update_in(tx->ref(), *seat, {{"note", "new"}}), change_outcome::done);
     tx->commit();
     EXPECT_EQ(ask("note", 1), "new");
     define("DROP TABLE " + table_ + "_ref");
@@ -44,18 +44,18 @@ TEST_P(bystander_suite, a_change_of_what_foreign_keys_refer_to_does_not_wait_for
 TEST_P(bystander_suite, who_has_lost_keeps_nobody_out) {
     if (!has_row_locks()) GTEST_SKIP() << "the engine has one writer at a time";
     versioned_mapping mapping = seats();
-    mapping.patience = 200ms;
+    mapping.busy_timeout = 200ms;
     const versioned_claim claims{mapping};
     auto tx = begin();
-    auto old = claims.read(tx->ref(), {5});
-    auto winner = claims.try_claim(tx->ref(), {5});
+    auto old = claims.read_in(tx->ref(), {5});
+    auto winner = claims.try_claim_in(tx->ref(), {5});
     ASSERT_TRUE(old && winner);
     tx->commit();
     const auto loser = begin();
-    EXPECT_EQ(claims.update(loser->ref(), *old), change_outcome::lost);
-    EXPECT_FALSE(claims.try_claim(loser->ref(), *old));
+    EXPECT_EQ(claims.update_in(loser->ref(), *old), change_outcome::lost);
+    EXPECT_FALSE(claims.try_claim_in(loser->ref(), *old));
     tx = begin();
-    EXPECT_EQ(claims.finish(tx->ref(), *winner), change_outcome::done);
+    EXPECT_EQ(claims.finish_in(tx->ref(), *winner), change_outcome::done);
     tx->commit();
     loser->rollback();
 }
@@ -65,9 +65,9 @@ TEST_P(bystander_suite, an_index_that_goes_meanwhile_is_missed_by_no_claim) {
     const versioned_claim versions{seats()};
     const auto claim_all = [&] {
         const auto tx = begin();
-        EXPECT_EQ(locks.claim_some(tx->ref(), 3, skip_locked).rows.size(), 3U);
-        EXPECT_EQ(locks.claim_some(tx->ref(), 3, nowait).rows.size(), 3U);
-        EXPECT_EQ(versions.try_claim_some(tx->ref(), 3).size(), 3U);
+        EXPECT_EQ(locks.claim_some_in(tx->ref(), 3, skip_locked).rows.size(), 3U);
+        EXPECT_EQ(locks.claim_some_in(tx->ref(), 3, nowait).rows.size(), 3U);
+        EXPECT_EQ(versions.try_claim_some_in(tx->ref(), 3).size(), 3U);
         tx->rollback();
     };
     claim_all();
@@ -80,8 +80,8 @@ TEST_P(bystander_suite, an_index_that_cannot_be_used_is_not_chosen) {
     const auto choices = [&](const row_mapping& mapping) {
         const auto tx = begin();
         const row_claim claims{mapping};
-        const auto warnings = claims.check(tx->ref());
-        EXPECT_EQ(claims.claim_some(tx->ref(), 3, skip_locked).rows.size(), 3U);
+        const auto warnings = claims.check_in(tx->ref());
+        EXPECT_EQ(claims.claim_some_in(tx->ref(), 3, skip_locked).rows.size(), 3U);
         tx->rollback();
         return warnings.size();
     };
@@ -108,7 +108,7 @@ TEST_P(bystander_suite, a_thousand_rows_are_one_claim) {
     const row_claim locks{rows()};
     const auto tx = begin();
     for (const when_locked others : {nowait, wait_at_most(5ms), skip_locked}) {
-        const auto got = ids_of(locks.claim_some(tx->ref(), 1000, others));
+        const auto got = ids_of(locks.claim_some_in(tx->ref(), 1000, others));
         ASSERT_EQ(got.size(), 1000U);
         EXPECT_EQ(got.front(), 1);
         EXPECT_EQ(got.back(), 1000);
@@ -120,13 +120,15 @@ TEST_P(bystander_suite, a_read_only_transaction_is_refused_and_lives) {
     if (!is_postgres()) GTEST_SKIP() << "nowhere else does the refusal end it";
     const auto tx = begin();
     tx->run("SET TRANSACTION READ ONLY");
-    const auto by_row = thrown_by([&] { row_claim{rows()}.claim(tx->ref(), {1}, nowait); });
+    const auto by_row =
+        thrown_by([&] { (void)row_claim{rows()}.claim_in(tx->ref(), {1}, nowait); });
     ASSERT_TRUE(by_row);
     EXPECT_EQ(by_row->code(), errc::read_only) << by_row->what();
-    const auto by_version = thrown_by([&] { versioned_claim{seats()}.try_claim(tx->ref(), {1}); });
+    const auto by_version =
+        thrown_by([&] { (void)versioned_claim{seats()}.try_claim_in(tx->ref(), {1}); });
     ASSERT_TRUE(by_version);
     EXPECT_EQ(by_version->code(), errc::read_only) << by_version->what();
-    EXPECT_TRUE(versioned_claim{seats()}.read(tx->ref(), {1}));
+    EXPECT_TRUE(versioned_claim{seats()}.read_in(tx->ref(), {1}));
     tx->rollback();
 }
 
@@ -134,8 +136,8 @@ TEST_P(bystander_suite, read_uncommitted_is_read_committed_on_postgresql) {
     if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin();
     tx->run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
-    EXPECT_TRUE(row_claim{rows()}.claim(tx->ref(), {1}, nowait));
-    EXPECT_TRUE(versioned_claim{seats()}.try_claim(tx->ref(), {2}));
+    EXPECT_TRUE(row_claim{rows()}.claim_in(tx->ref(), {1}, nowait));
+    EXPECT_TRUE(versioned_claim{seats()}.try_claim_in(tx->ref(), {2}));
     tx->rollback();
 }
 

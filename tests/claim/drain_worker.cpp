@@ -64,12 +64,12 @@ public:
 private:
     bool versioned_batch() {
         transaction claiming = db_.begin();
-        auto mine = versions_.try_claim_some(claiming, batch);
+        auto mine = versions_.try_claim_some_in(claiming, batch);
         claiming.commit();
         if (mine.empty()) return false;
         transaction finishing = db_.begin();
         for (versioned_row& each : mine) {
-            if (versions_.finish(finishing, each) != change_outcome::done) continue;
+            if (versions_.finish_in(finishing, each) != change_outcome::done) continue;
             record(finishing, each.key);
         }
         finishing.commit();
@@ -78,7 +78,7 @@ private:
 
     bool locked_batch() {
         transaction tx = db_.begin();
-        const claimed_rows mine = rows_.claim_some(tx, batch, skip_locked);
+        const claimed_rows mine = rows_.claim_some_in(tx, batch, skip_locked);
         for (const claimed_row& each : mine.rows) {
             tx.execute("UPDATE " + table_ + " SET state = 'done' WHERE id = " + text_of(each.key));
             record(tx, each.key);

@@ -72,19 +72,19 @@ protected:
 TEST_P(elsewhere_suite, rows_are_claimed_and_finished) {
     const versioned_claim versions{moved(leased_seats())};
     const row_claim locks{moved(rows())};
-    EXPECT_FALSE(thrown_by([&] { versions.check(tx()); }));
-    EXPECT_FALSE(thrown_by([&] { locks.check(tx()); }));
-    auto one = versions.try_claim(tx(), {1});
-    auto some = versions.try_claim_some(tx(), 2);
+    EXPECT_FALSE(thrown_by([&] { versions.check_in(tx()); }));
+    EXPECT_FALSE(thrown_by([&] { locks.check_in(tx()); }));
+    auto one = versions.try_claim_in(tx(), {1});
+    auto some = versions.try_claim_some_in(tx(), 2);
     ASSERT_TRUE(one);
     ASSERT_EQ(some.size(), 2U);
-    EXPECT_EQ(versions.update(tx(), *one), change_outcome::done);
-    EXPECT_EQ(versions.finish(tx(), *one), change_outcome::done);
-    EXPECT_EQ(versions.release(tx(), some[0]), change_outcome::done);
-    EXPECT_TRUE(locks.claim(tx(), some[0].key, nowait));
-    EXPECT_EQ(locks.claim(tx(), some[1].key, nowait).status, claim_status::none);
-    EXPECT_EQ(locks.claim_some(tx(), 3, nowait).rows.size(), 3U);
-    EXPECT_EQ(locks.claim_some(tx(), 10, skip_locked).rows.size(), 8U);
+    EXPECT_EQ(versions.update_in(tx(), *one), change_outcome::done);
+    EXPECT_EQ(versions.finish_in(tx(), *one), change_outcome::done);
+    EXPECT_EQ(versions.release_in(tx(), some[0]), change_outcome::done);
+    EXPECT_TRUE(locks.claim_in(tx(), some[0].key, nowait));
+    EXPECT_EQ(locks.claim_in(tx(), some[1].key, nowait).status, claim_status::none);
+    EXPECT_EQ(locks.claim_some_in(tx(), 3, nowait).rows.size(), 3U);
+    EXPECT_EQ(locks.claim_some_in(tx(), 10, skip_locked).rows.size(), 8U);
     on_->run("COMMIT");
     EXPECT_EQ(status_of(1), "sold");
     EXPECT_EQ(state_of(1), engine_ == engine::sqlite ? "free/1" : "sold/4");
@@ -93,22 +93,22 @@ TEST_P(elsewhere_suite, rows_are_claimed_and_finished) {
 TEST_P(elsewhere_suite, the_index_that_is_offered_can_be_made) {
     row_mapping mapping = moved(rows());
     mapping.order = {"event", descending("id")};
-    const auto said = row_claim{mapping}.check(tx());
+    const auto said = row_claim{mapping}.check_in(tx());
     ASSERT_EQ(said.size(), 1U);
     const auto at = said[0].find("CREATE INDEX");
     ASSERT_NE(at, std::string::npos) << said[0];
     on_->run(said[0].substr(at));
     on_->run("COMMIT");
     start();
-    EXPECT_TRUE(row_claim{mapping}.check(tx()).empty());
-    EXPECT_EQ(ids_of(row_claim{mapping}.claim_some(tx(), 2, nowait)).front(), 10);
+    EXPECT_TRUE(row_claim{mapping}.check_in(tx()).empty());
+    EXPECT_EQ(ids_of(row_claim{mapping}.claim_some_in(tx(), 2, nowait)).front(), 10);
     on_->run("ROLLBACK");
 }
 
 TEST_P(elsewhere_suite, the_column_that_is_offered_can_be_made) {
     versioned_mapping mapping = moved(seats());
     mapping.version = "revision";
-    const auto failure = thrown_by([&] { versioned_claim{mapping}.check(tx()); });
+    const auto failure = thrown_by([&] { versioned_claim{mapping}.check_in(tx()); });
     ASSERT_TRUE(failure);
     const std::string said = failure->what();
     const auto at = said.find("ALTER TABLE");
@@ -116,7 +116,7 @@ TEST_P(elsewhere_suite, the_column_that_is_offered_can_be_made) {
     on_->run(said.substr(at));
     on_->run("COMMIT");
     start();
-    EXPECT_TRUE(versioned_claim{mapping}.try_claim(tx(), {1}));
+    EXPECT_TRUE(versioned_claim{mapping}.try_claim_in(tx(), {1}));
     on_->run("ROLLBACK");
 }
 

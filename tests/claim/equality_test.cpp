@@ -105,7 +105,7 @@ protected:
     }
     template <class Claim>
     std::string problem_of(const Claim& claims) {
-        return refused([&](transaction_ref tx) { claims.check(tx); });
+        return refused([&](transaction_ref tx) { claims.check_in(tx); });
     }
     versioned_claim claims_of(const value& from, const value& to, const value& done) const {
         versioned_mapping mapping = tickets();
@@ -142,7 +142,8 @@ TEST_P(equality_suite, one_row_goes_to_one_worker) {
     for (int worker = 1; worker <= 2; ++worker) {
         const versioned_claim claims = claims_of("p", "P", "d");
         const auto tx = begin();
-        const auto failure = thrown_by([&] { grants += claims.try_claim(tx->ref(), {1}) ? 1 : 0; });
+        const auto failure =
+            thrown_by([&] { grants += claims.try_claim_in(tx->ref(), {1}) ? 1 : 0; });
         if (failure) said = failure->what();
         tx->commit();
     }
@@ -160,11 +161,13 @@ TEST_P(equality_suite, states_that_the_column_tells_apart_are_not) {
         make(type, "'p'");
         const auto claims = claims_of("p", "P", "o");
         const auto tx = begin();
-        EXPECT_TRUE(claims.check(tx->ref()).empty()) << type;
-        auto row = claims.try_claim(tx->ref(), {1});
+        const auto warnings = claims.check_in(tx->ref());
+        ASSERT_EQ(warnings.size(), 1U) << type;
+        EXPECT_TRUE(contains(warnings[0], "no column says who has claimed")) << warnings[0];
+        auto row = claims.try_claim_in(tx->ref(), {1});
         ASSERT_TRUE(row) << type;
-        EXPECT_EQ(claims.finish(tx->ref(), *row), change_outcome::done) << type;
-        EXPECT_FALSE(claims.try_claim(tx->ref(), {1})) << type;
+        EXPECT_EQ(claims.finish_in(tx->ref(), *row), change_outcome::done) << type;
+        EXPECT_FALSE(claims.try_claim_in(tx->ref(), {1})) << type;
         tx->commit();
     }
     make(blind_type(), "'p'");
@@ -198,17 +201,17 @@ TEST_P(equality_suite, claimants_are_told_apart_letter_by_letter) {
         mapping.claimant = heir;
         const versioned_claim others{mapping};
         auto tx = begin();
-        auto gone = claims.try_claim(tx->ref(), {1});
+        auto gone = claims.try_claim_in(tx->ref(), {1});
         ASSERT_TRUE(gone);
         tx->rollback();
         tx = begin();
-        auto held = others.try_claim(tx->ref(), {1});
+        auto held = others.try_claim_in(tx->ref(), {1});
         ASSERT_TRUE(held);
         tx->commit();
         tx = begin();
-        EXPECT_EQ(claims.update(tx->ref(), *gone), change_outcome::lost) << heir;
-        EXPECT_EQ(claims.release(tx->ref(), *gone), change_outcome::lost) << heir;
-        EXPECT_EQ(others.release(tx->ref(), *held), change_outcome::done) << heir;
+        EXPECT_EQ(claims.update_in(tx->ref(), *gone), change_outcome::lost) << heir;
+        EXPECT_EQ(claims.release_in(tx->ref(), *gone), change_outcome::lost) << heir;
+        EXPECT_EQ(others.release_in(tx->ref(), *held), change_outcome::done) << heir;
         tx->commit();
     }
 }
@@ -241,16 +244,16 @@ TEST_P(equality_suite, a_finish_makes_of_a_condition_another_value) {
     mapping.available = {{"status", comparison::equal, "p"}};
     const versioned_claim claims{mapping};
     const auto tx = begin();
-    auto row = claims.try_claim(tx->ref(), {1});
+    auto row = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(row);
     const auto failure = thrown_by([&] {
-        (void)claims.finish(tx->ref(), *row, {{"status", "P"}});
+        (void)claims.finish_in(tx->ref(), *row, {{"status", "P"}});
     });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::invalid_argument);
     EXPECT_TRUE(contains(failure->what(), blind_word())) << failure->what();
-    EXPECT_EQ(claims.finish(tx->ref(), *row, {{"status", "q"}}), change_outcome::done);
-    EXPECT_FALSE(claims.try_claim(tx->ref(), {1}));
+    EXPECT_EQ(claims.finish_in(tx->ref(), *row, {{"status", "q"}}), change_outcome::done);
+    EXPECT_FALSE(claims.try_claim_in(tx->ref(), {1}));
     tx->commit();
 }
 

@@ -44,12 +44,12 @@ protected:
 
     versioned_mapping patient_seats() const {
         versioned_mapping made = seats();
-        made.patience = 20s;
+        made.busy_timeout = 20s;
         return made;
     }
     versioned_row claimed_seat() {
         const auto tx = begin();
-        const auto seat = versioned_claim{seats()}.try_claim(tx->ref(), {5});
+        const auto seat = versioned_claim{seats()}.try_claim_in(tx->ref(), {5});
         tx->commit();
         return seat.value();
     }
@@ -60,18 +60,19 @@ TEST_P(first_use_suite, waits_for_the_writer_as_long_as_the_handles_time_out_say
     const versioned_row seat = claimed_seat();
     const std::pair<const char*, operation> all[] = {
         {"try_claim",
-         [&](auto tx) { return versioned_claim{seats()}.try_claim(tx, {3}).has_value(); }},
+         [&](auto tx) { return versioned_claim{seats()}.try_claim_in(tx, {3}).has_value(); }},
         {"try_claim_some",
-         [&](auto tx) { return versioned_claim{seats()}.try_claim_some(tx, 2).size() == 2; }},
+         [&](auto tx) { return versioned_claim{seats()}.try_claim_some_in(tx, 2).size() == 2; }},
         {"finish",
          [&](auto tx) {
              versioned_row row = seat;
-             return versioned_claim{seats()}.finish(tx, row) == change_outcome::done;
+             return versioned_claim{seats()}.finish_in(tx, row) == change_outcome::done;
          }},
-        {"claim", [&](auto tx) { return bool{row_claim{rows()}.claim(tx, {3}, nowait)}; }},
-        {"claim_some", [&](auto tx) { return bool{row_claim{rows()}.claim_some(tx, 2, nowait)}; }},
+        {"claim", [&](auto tx) { return bool{row_claim{rows()}.claim_in(tx, {3}, nowait)}; }},
+        {"claim_some",
+         [&](auto tx) { return bool{row_claim{rows()}.claim_some_in(tx, 2, nowait)}; }},
         {"claim_some, skip_locked",
-         [&](auto tx) { return bool{row_claim{rows()}.claim_some(tx, 2, skip_locked)}; }},
+         [&](auto tx) { return bool{row_claim{rows()}.claim_some_in(tx, 2, skip_locked)}; }},
     };
     for (const auto& [what, asks] : all) {
         expect_success(begun::deferred_patient, what, asks, [](const auto&, const auto& is_over) {
@@ -88,10 +89,10 @@ TEST_P(first_use_suite, asks_again_until_its_limit_and_is_not_too_old_to_write) 
         {"finish",
          [&](auto tx) {
              versioned_row row = seat;
-             return versioned_claim{patient_seats()}.finish(tx, row) == change_outcome::done;
+             return versioned_claim{patient_seats()}.finish_in(tx, row) == change_outcome::done;
          }},
-        {"claim", [&](auto tx) { return bool{row_claim{rows()}.claim(tx, {3}, wait)}; }},
-        {"claim_some", [&](auto tx) { return bool{row_claim{rows()}.claim_some(tx, 2, wait)}; }},
+        {"claim", [&](auto tx) { return bool{row_claim{rows()}.claim_in(tx, {3}, wait)}; }},
+        {"claim_some", [&](auto tx) { return bool{row_claim{rows()}.claim_some_in(tx, 2, wait)}; }},
     };
     for (const auto& [what, asks] : all) {
         expect_success(begun::deferred, what, asks, [](const auto& asked, const auto& is_over) {
@@ -108,10 +109,10 @@ TEST_P(first_use_suite, of_a_table_that_is_not_there_says_so) {
         const auto tx = begin(how);
         if (!tx) continue;
         const auto failure =
-            thrown_by([&] { (void)versioned_claim{absent}.try_claim(tx->ref(), {1}); });
+            thrown_by([&] { (void)versioned_claim{absent}.try_claim_in(tx->ref(), {1}); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::schema_mismatch) << failure->what();
-        EXPECT_TRUE(versioned_claim{seats()}.try_claim(tx->ref(), {1}));
+        EXPECT_TRUE(versioned_claim{seats()}.try_claim_in(tx->ref(), {1}));
         tx->rollback();
     }
 }

@@ -29,7 +29,7 @@ protected:
     }
     static std::string problem_of(lent& tx, const versioned_mapping& mapping) {
         return refused(tx, errc::schema_mismatch, [&](auto at) {
-            versioned_claim{mapping}.check(at);
+            versioned_claim{mapping}.check_in(at);
         });
     }
 };
@@ -43,9 +43,9 @@ TEST_P(form_suite, a_state_is_one_of_the_labels) {
     for (const char* label : {"it's", "a\\b", "x,y", "p)"}) {
         mapping.state = {"status", "free", label, nullptr};
         const versioned_claim claims{mapping};
-        auto mine = claims.try_claim(tx->ref(), {1});
+        auto mine = claims.try_claim_in(tx->ref(), {1});
         ASSERT_TRUE(mine) << label;
-        EXPECT_EQ(claims.release(tx->ref(), *mine), change_outcome::done);
+        EXPECT_EQ(claims.release_in(tx->ref(), *mine), change_outcome::done);
     }
     for (const char* label : {"its", "it''s", "", "free'", ","}) {
         mapping.state = {"status", "free", label, nullptr};
@@ -57,7 +57,7 @@ TEST_P(form_suite, a_state_is_one_of_the_labels) {
     make("", "ENUM('free', '\xf0\x9f\x8e\xab') CHARACTER SET utf8mb4");
     const auto again = begin();
     mapping.state = {"status", "free", "\xf0\x9f\x8e\xab", nullptr};
-    EXPECT_TRUE(versioned_claim{mapping}.try_claim(again->ref(), {1}));
+    EXPECT_TRUE(versioned_claim{mapping}.try_claim_in(again->ref(), {1}));
     again->rollback();
 }
 
@@ -78,16 +78,16 @@ TEST_P(form_suite, what_has_no_order_is_not_compared) {
         claim_choice choice;
         choice.where = {{column, comparison::equal, "{}"}};
         refused(*tx, errc::invalid_argument, [&](auto at) {
-            versioned_claim{tickets()}.try_claim_some(at, 1, choice);
+            (void)versioned_claim{tickets()}.try_claim_some_in(at, 1, choice);
         });
     }
     versioned_mapping mapping = tickets();
     mapping.order = {"docs", "words", "name", "id"};
     mapping.available = {{"doc", comparison::is_null, {}}};
     const versioned_claim claims{mapping};
-    auto mine = claims.try_claim_some(tx->ref(), 1);
+    auto mine = claims.try_claim_some_in(tx->ref(), 1);
     ASSERT_EQ(mine.size(), 1U);
-    EXPECT_EQ(claims.update(tx->ref(), mine[0], {{"doc", "{}"}}), change_outcome::done);
+    EXPECT_EQ(claims.update_in(tx->ref(), mine[0], {{"doc", "{}"}}), change_outcome::done);
     tx->rollback();
 }
 
@@ -96,7 +96,7 @@ TEST_P(form_suite, dates_and_numbers_are_within_their_columns) {
     make(", day DATE, price NUMERIC(5, 2), share NUMERIC(3, 3), small REAL");
     const versioned_claim claims{tickets()};
     const auto tx = begin();
-    auto mine = claims.try_claim(tx->ref(), {1});
+    auto mine = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(mine);
     const std::vector<assignments> bad{
         {{"day", "2026-02-30"}},
@@ -117,7 +117,7 @@ TEST_P(form_suite, dates_and_numbers_are_within_their_columns) {
         {{"small", "+1e-60"}}};
     for (const assignments& each : bad) {
         refused(*tx, errc::invalid_argument, [&](auto at) {
-            (void)claims.update(at, *mine, each);
+            (void)claims.update_in(at, *mine, each);
         });
     }
     const std::vector<assignments> good{
@@ -136,19 +136,19 @@ TEST_P(form_suite, dates_and_numbers_are_within_their_columns) {
         {{"small", "-1e-30"}},
         {{"small", 7}}};
     for (const assignments& each : good) {
-        EXPECT_EQ(claims.update(tx->ref(), *mine, each), change_outcome::done) << each[0].column;
+        EXPECT_EQ(claims.update_in(tx->ref(), *mine, each), change_outcome::done) << each[0].column;
     }
     claim_choice choice;
     for (const condition& each : std::vector<condition>{
              {"day", comparison::less, "2026-02-30"}, {"small", comparison::less, "1e39"}}) {
         choice.where = {each};
         refused(*tx, errc::invalid_argument, [&](auto at) {
-            claims.try_claim_some(at, 1, choice);
+            (void)claims.try_claim_some_in(at, 1, choice);
         });
     }
     // Compared with, a number may be beyond what the column holds.
     choice.where = {{"price", comparison::less, 100000}, {"small", comparison::less, 1e39}};
-    EXPECT_TRUE(claims.try_claim_some(tx->ref(), 1, choice).empty());
+    EXPECT_TRUE(claims.try_claim_some_in(tx->ref(), 1, choice).empty());
     tx->rollback();
 }
 
@@ -161,15 +161,15 @@ TEST_P(form_suite, a_version_does_not_go_beyond_its_column) {
     mapping.order = {"id"};
     const versioned_claim claims{mapping};
     const auto tx = begin();
-    const auto as_read = claims.read(tx->ref(), {2});
+    const auto as_read = claims.read_in(tx->ref(), {2});
     ASSERT_TRUE(as_read);
-    refused(*tx, errc::constraint, [&](auto at) { claims.try_claim(at, {2}); });
-    refused(*tx, errc::constraint, [&](auto at) { claims.try_claim(at, *as_read); });
-    auto mine = claims.try_claim_some(tx->ref(), 3);
+    refused(*tx, errc::constraint, [&](auto at) { (void)claims.try_claim_in(at, {2}); });
+    refused(*tx, errc::constraint, [&](auto at) { (void)claims.try_claim_in(at, *as_read); });
+    auto mine = claims.try_claim_some_in(tx->ref(), 3);
     ASSERT_EQ(mine.size(), 2U) << "one row at its end stopped the others";
     for (versioned_row& each : mine) {
         if (each.key != parameters{3}) continue;
-        refused(*tx, errc::constraint, [&](auto at) { (void)claims.finish(at, each); });
+        refused(*tx, errc::constraint, [&](auto at) { (void)claims.finish_in(at, each); });
     }
     tx->rollback();
     if (!has_row_locks()) GTEST_SKIP() << "SQLite has integers of one size";
@@ -182,7 +182,7 @@ TEST_P(form_suite, a_version_does_not_go_beyond_its_column) {
     define("INSERT INTO " + other_ + " VALUES (1, 'free', 2147483647)");
     const versioned_claim narrow{tickets()};
     const auto again = begin();
-    refused(*again, errc::constraint, [&](auto at) { narrow.try_claim(at, {1}); });
+    refused(*again, errc::constraint, [&](auto at) { (void)narrow.try_claim_in(at, {1}); });
     again->rollback();
     // The claim looks at the table again.
     define(
@@ -190,12 +190,12 @@ TEST_P(form_suite, a_version_does_not_go_beyond_its_column) {
         (is_mysql() ? " MODIFY version BIGINT NOT NULL" : " ALTER version TYPE BIGINT")
     );
     auto last = begin();
-    const auto failure = thrown_by([&] { EXPECT_TRUE(narrow.try_claim(last->ref(), {1})); });
+    const auto failure = thrown_by([&] { EXPECT_TRUE(narrow.try_claim_in(last->ref(), {1})); });
     last->rollback();
     if (!failure) return;
     ASSERT_TRUE(failure->is_transient()) << failure->what();  // its plans are of the old table
     last = begin();
-    EXPECT_TRUE(narrow.try_claim(last->ref(), {1}));
+    EXPECT_TRUE(narrow.try_claim_in(last->ref(), {1}));
     last->rollback();
 }
 

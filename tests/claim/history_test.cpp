@@ -80,7 +80,7 @@ protected:
         define("DELETE FROM " + table_);
         std::vector<versioned_row> held;
         versioned_mapping mapping = leased_seats();
-        mapping.patience = 0ms;
+        mapping.busy_timeout = 0ms;
         const versioned_claim claims{mapping};
         for (int step = 0; step < steps_most; ++step) {
             meddle(random, seats);
@@ -166,7 +166,7 @@ private:
             if (!each.is_available()) continue;
             is_locked(id) ? static_cast<void>(++in_the_way) : there.push_back(id);
         }
-        const auto got = claims.try_claim_some(inside, static_cast<int>(count), choice);
+        const auto got = claims.try_claim_some_in(inside, static_cast<int>(count), choice);
         const auto most = std::min<std::size_t>(count, there.size());
         auto least = most;
         if (is_mysql() && choice.candidates == candidate_order::shuffled) {
@@ -210,9 +210,9 @@ private:
         }
         if (!rows.empty() && random() % 4 == 0) rows.push_back(rows.front());
         const auto before = rows;
-        const auto said = what == 0   ? claims.update(inside, rows)
-                          : what == 1 ? claims.finish(inside, rows)
-                                      : claims.release(inside, rows);
+        const auto said = what == 0   ? claims.update_in(inside, rows)
+                          : what == 1 ? claims.finish_in(inside, rows)
+                                      : claims.release_in(inside, rows);
         std::set<std::int64_t> changed;
         for (std::size_t at = 0; at < rows.size(); ++at) {
             const auto id = rows[at].key.at(0).integer();

@@ -8,7 +8,7 @@ class late_suite : public claim_suite {
 protected:
     std::vector<std::string> warnings_of(const versioned_mapping& mapping) {
         const auto tx = begin();
-        auto warnings = versioned_claim{mapping}.check(tx->ref());
+        auto warnings = versioned_claim{mapping}.check_in(tx->ref());
         tx->rollback();
         // These warnings are about the time zone of this machine.
         std::erase_if(warnings, [](const auto& each) { return contains(each, "daylight saving"); });
@@ -51,16 +51,16 @@ TEST_P(late_suite, those_past_their_term_are_a_range_of_their_index) {
         const auto* number = std::get_if<std::int64_t>(&found.held());
         return number ? *number : std::stoll(said.bytes(1));
     };
-    others.claim_some(tx->ref(), 1, skip_locked);
+    (void)others.claim_some_in(tx->ref(), 1, skip_locked);
     auto before = rows_read();
-    EXPECT_EQ(others.claim_some(tx->ref(), 1, skip_locked).status, claim_status::none);
+    EXPECT_EQ(others.claim_some_in(tx->ref(), 1, skip_locked).status, claim_status::none);
     EXPECT_LT(rows_read() - before, 100);
     tx->rollback();
     expire(2222);
     tx = begin();
-    claims.check(tx->ref());
+    claims.check_in(tx->ref());
     before = rows_read();
-    EXPECT_EQ(claims.try_claim_some(tx->ref(), 11).size(), 11U);
+    EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 11).size(), 11U);
     EXPECT_LT(rows_read() - before, 200);
     tx->rollback();
 }
@@ -99,18 +99,18 @@ TEST_P(late_suite, rows_past_their_term_are_found_with_and_without_their_index) 
         if (has_index) define("CREATE INDEX " + index + " ON " + table_ + " (status, expires_at)");
         claims.check(way_->db);
         auto tx = begin();
-        ASSERT_EQ(claims.try_claim_some(tx->ref(), 10).size(), 10U);
+        ASSERT_EQ(claims.try_claim_some_in(tx->ref(), 10).size(), 10U);
         tx->commit();
         for (const int id : {2, 5}) expire(id);
         tx = begin();
-        EXPECT_EQ(claims.try_claim_some(tx->ref(), 10).size(), 2U);
+        EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 10).size(), 2U);
         tx->rollback();
         define("UPDATE " + table_ + " SET status = 'free', expires_at = NULL");
     }
     // Gone since it was looked at, where its name is in the statement.
     define(is_mysql() ? "DROP INDEX " + index + " ON " + table_ : "DROP INDEX " + index);
     const auto tx = begin();
-    EXPECT_EQ(claims.try_claim_some(tx->ref(), 10).size(), 10U);
+    EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 10).size(), 10U);
     tx->rollback();
 }
 
@@ -119,9 +119,9 @@ TEST_P(late_suite, a_session_with_daylight_saving_is_a_warning) {
     define("CREATE INDEX " + table_ + "_late ON " + table_ + " (status, expires_at)");
     const auto tx = begin();
     tx->run("SET time_zone = '+02:00'");
-    EXPECT_TRUE(versioned_claim{leased_seats()}.check(tx->ref()).empty());
+    EXPECT_TRUE(versioned_claim{leased_seats()}.check_in(tx->ref()).empty());
     tx->run("SET time_zone = 'Europe/Berlin'");  // by name: mysql_tzinfo_to_sql has loaded it
-    const auto warnings = versioned_claim{leased_seats()}.check(tx->ref());
+    const auto warnings = versioned_claim{leased_seats()}.check_in(tx->ref());
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_TRUE(contains(warnings[0], "daylight saving")) << warnings[0];
     tx->rollback();

@@ -26,7 +26,7 @@ protected:
     void run(const char* sql) { PQclear(PQexec(lent_, sql)); }
     std::optional<errc> refused() {
         try {
-            claims_.try_claim(borrow(lent_), {1});
+            (void)claims_.try_claim_in(borrow(lent_), {1});
             return std::nullopt;
         } catch (const error& failure) {
             return failure.code();

@@ -20,7 +20,7 @@ class many_rows_suite : public other_table_suite {
 protected:
     versioned_mapping impatient_seats() const {
         versioned_mapping made = leased_seats();
-        made.patience = 0ms;
+        made.busy_timeout = 0ms;
         return made;
     }
     // Claimed and committed, in the order of these ids.
@@ -29,7 +29,7 @@ protected:
     ) {
         std::vector<versioned_row> rows;
         const auto tx = begin();
-        for (const int id : ids) rows.push_back(claims.try_claim(tx->ref(), {id}).value());
+        for (const int id : ids) rows.push_back(claims.try_claim_in(tx->ref(), {id}).value());
         tx->commit();
         return rows;
     }
@@ -78,12 +78,12 @@ TEST_P(many_rows_suite, a_row_that_is_free_and_past_its_term_is_one_row) {
     for (const int id : {1, 2}) expire(id);
     const versioned_claim claims{mapping};
     const auto tx = begin();
-    auto got = claims.try_claim_some(tx->ref(), 3);
+    auto got = claims.try_claim_some_in(tx->ref(), 3);
     EXPECT_EQ(got.size(), 3U);
     std::set<std::int64_t> ids;
     for (const versioned_row& each : got) ids.insert(std::get<std::int64_t>(each.key[0].held()));
     EXPECT_EQ(ids.size(), got.size());
-    EXPECT_EQ(claims.update(tx->ref(), got), outcomes(got.size(), done));
+    EXPECT_EQ(claims.update_in(tx->ref(), got), outcomes(got.size(), done));
     tx->commit();
 }
 
@@ -95,7 +95,7 @@ TEST_P(many_rows_suite, a_claim_of_several_keeps_no_lock_of_what_it_passes_over)
     transaction other = way_->db.begin();
     other.execute("SELECT version FROM " + table_ + " WHERE id = 1 FOR UPDATE");
     const auto tx = begin();
-    EXPECT_EQ(claims.try_claim_some(tx->ref(), 1).size(), 1U);
+    EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 1).size(), 1U);
     other.execute("UPDATE " + table_ + " SET status = 'kept' WHERE id = 1");
     other.commit();
     tx->commit();
@@ -114,7 +114,7 @@ TEST_P(many_rows_suite, each_has_its_own_outcome_in_the_order_given) {
     {
         const auto tx = begin();
         EXPECT_EQ(
-            claims.finish(tx->ref(), rows, {{"note", "paid"}}),
+            claims.finish_in(tx->ref(), rows, {{"note", "paid"}}),
             (outcomes{done, done, lost, lost, lost, lost})
         );
         tx->commit();
@@ -139,10 +139,10 @@ TEST_P(many_rows_suite, updates_and_releases_are_of_many_too_and_rows_only_read_
     define("UPDATE " + table_ + " SET expires_at = NULL WHERE id = 6");  // by hand: for ever
     {
         const auto tx = begin();
-        rows.push_back(claims.read(tx->ref(), {1}).value());
-        rows.push_back(claims.read(tx->ref(), {10}).value());
-        EXPECT_EQ(claims.update(tx->ref(), rows, {{"note", nullptr}}), outcomes(5, done));
-        EXPECT_EQ(claims.update(tx->ref(), rows), outcomes(5, done));
+        rows.push_back(claims.read_in(tx->ref(), {1}).value());
+        rows.push_back(claims.read_in(tx->ref(), {10}).value());
+        EXPECT_EQ(claims.update_in(tx->ref(), rows, {{"note", nullptr}}), outcomes(5, done));
+        EXPECT_EQ(claims.update_in(tx->ref(), rows), outcomes(5, done));
         tx->commit();
     }
     EXPECT_EQ(ask("note", 10), "null");
@@ -151,7 +151,7 @@ TEST_P(many_rows_suite, updates_and_releases_are_of_many_too_and_rows_only_read_
     EXPECT_NE(ask("expires_at", 6), "null");
     rows.resize(3);
     const auto tx = begin();
-    EXPECT_EQ(claims.release(tx->ref(), rows), outcomes(3, done));
+    EXPECT_EQ(claims.release_in(tx->ref(), rows), outcomes(3, done));
     tx->commit();
     for (const int id : {3, 6, 8}) {
         EXPECT_EQ(state_of(id), "free/5");
@@ -168,12 +168,12 @@ TEST_P(many_rows_suite, what_is_locked_is_busy_and_its_mates_are_done) {
     const auto other = begin();
     other->run("UPDATE " + table_ + " SET note = 'other' WHERE id IN (2, 4)");
     const auto tx = begin();
-    EXPECT_EQ(claims.finish(tx->ref(), rows), (outcomes{done, busy, done, lost}));
+    EXPECT_EQ(claims.finish_in(tx->ref(), rows), (outcomes{done, busy, done, lost}));
     tx->commit();
     other->rollback();
     std::vector<versioned_row> rest{rows[1]};
     const auto again = begin();
-    EXPECT_EQ(claims.finish(again->ref(), rest), outcomes{done});
+    EXPECT_EQ(claims.finish_in(again->ref(), rest), outcomes{done});
     again->commit();
     EXPECT_EQ(state_of(1) + " " + state_of(2) + " " + state_of(3), "sold/3 sold/3 sold/3");
 }
@@ -181,7 +181,7 @@ TEST_P(many_rows_suite, what_is_locked_is_busy_and_its_mates_are_done) {
 TEST_P(many_rows_suite, only_what_is_busy_is_waited_for) {
     if (!has_row_locks()) GTEST_SKIP() << "the engine has one writer at a time";
     versioned_mapping mapping = leased_seats();
-    mapping.patience = 20s;
+    mapping.busy_timeout = 20s;
     const versioned_claim claims{mapping};
     auto rows = claimed(claims, {5, 2, 8});
     const auto other = begin();
@@ -191,7 +191,7 @@ TEST_P(many_rows_suite, only_what_is_busy_is_waited_for) {
     std::atomic<bool> is_over = false;
     outcomes said;
     thread finisher{[&] {
-        said = claims.finish(asked, rows);
+        said = claims.finish_in(asked, rows);
         mine->commit();
         is_over = true;
     }};
@@ -209,7 +209,7 @@ TEST_P(many_rows_suite, of_several_that_name_one_row_one_is_done) {
     rows = {rows[0], rows[1], rows[0], rows[1], rows[0]};
     rows[4].version = 1;
     const auto tx = begin();
-    EXPECT_EQ(claims.update(tx->ref(), rows), (outcomes{done, done, lost, lost, lost}));
+    EXPECT_EQ(claims.update_in(tx->ref(), rows), (outcomes{done, done, lost, lost, lost}));
     EXPECT_EQ(rows[0].version, 3);
     EXPECT_EQ(rows[2].version, 2);
     tx->commit();
@@ -227,12 +227,12 @@ TEST_P(many_rows_suite, nor_is_a_void_row_done_by_what_its_mate_has_made_of_it) 
     rows[3].is_claimed = false;
     rows[3].claimed_as.clear();
     auto tx = begin();
-    EXPECT_EQ(claims.update(tx->ref(), rows), (outcomes{done, lost, lost, lost}));
+    EXPECT_EQ(claims.update_in(tx->ref(), rows), (outcomes{done, lost, lost, lost}));
     tx->rollback();
     rows[0].version = 2;
     std::reverse(rows.begin(), rows.end());
     tx = begin();
-    EXPECT_EQ(claims.update(tx->ref(), rows), (outcomes{lost, lost, lost, done}));
+    EXPECT_EQ(claims.update_in(tx->ref(), rows), (outcomes{lost, lost, lost, done}));
     tx->commit();
     EXPECT_EQ(state_of(1), "taken/3");
 }
@@ -246,7 +246,7 @@ TEST_P(many_rows_suite, nor_are_two_done_whose_keys_differ_in_case_alone) {
     std::vector<versioned_row> rows;
     for (const char* name : {"A", "B", "a"}) rows.push_back({{name, 1}, 5, {}, true, {}});
     const auto tx = begin();
-    const outcomes said = claims.finish(tx->ref(), rows);
+    const outcomes said = claims.finish_in(tx->ref(), rows);
     EXPECT_EQ(said[1], done);
     EXPECT_EQ(std::count(said.begin(), said.end(), done), 2);
     EXPECT_EQ(std::count(said.begin(), said.end(), lost), 1);
@@ -258,13 +258,13 @@ TEST_P(many_rows_suite, a_void_row_among_them_finishes_nobody_elses_claim) {
     std::vector<versioned_row> rows = claimed(claims, {1, 2});
     {
         const auto tx = begin();
-        rows.push_back(claims.try_claim(tx->ref(), {3}).value());
+        rows.push_back(claims.try_claim_in(tx->ref(), {3}).value());
         tx->rollback();
     }
     const auto heirs = claimed(claims, {3});
     ASSERT_EQ(heirs[0].version, rows[2].version);
     const auto tx = begin();
-    EXPECT_EQ(claims.finish(tx->ref(), rows), (outcomes{done, done, lost}));
+    EXPECT_EQ(claims.finish_in(tx->ref(), rows), (outcomes{done, done, lost}));
     tx->commit();
     EXPECT_EQ(state_of(3), "taken/2");
 }
@@ -274,12 +274,12 @@ TEST_P(many_rows_suite, after_a_rollback_they_are_as_void_as_single_ones) {
     auto rows = claimed(claims, {1, 2});
     {
         const auto tx = begin();
-        EXPECT_EQ(claims.update(tx->ref(), rows), outcomes(2, done));
+        EXPECT_EQ(claims.update_in(tx->ref(), rows), outcomes(2, done));
         tx->rollback();
     }
     EXPECT_EQ(rows[0].version, 3);
     const auto tx = begin();
-    EXPECT_EQ(claims.finish(tx->ref(), rows), outcomes(2, lost));
+    EXPECT_EQ(claims.finish_in(tx->ref(), rows), outcomes(2, lost));
     tx->commit();
     EXPECT_EQ(state_of(1) + " " + state_of(2), "taken/2 taken/2");
 }
@@ -289,7 +289,7 @@ TEST_P(many_rows_suite, what_can_never_be_is_said_before_anything_is_changed) {
     auto rows = claimed(claims, {1, 2});
     const auto tx = begin();
     const auto refused = [&](errc expected, const assignments& to = {}) {
-        const auto failure = thrown_by([&] { claims.finish(tx->ref(), rows, to); });
+        const auto failure = thrown_by([&] { (void)claims.finish_in(tx->ref(), rows, to); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), expected) << failure->what();
     };
@@ -304,8 +304,8 @@ TEST_P(many_rows_suite, what_can_never_be_is_said_before_anything_is_changed) {
     rows[1].key = {2};
     refused(errc::invalid_argument, {{"version", 1}});
     std::vector<versioned_row> none;
-    EXPECT_TRUE(claims.finish(tx->ref(), none).empty());
-    EXPECT_EQ(claims.finish(tx->ref(), rows), outcomes(2, done));
+    EXPECT_TRUE(claims.finish_in(tx->ref(), none).empty());
+    EXPECT_EQ(claims.finish_in(tx->ref(), rows), outcomes(2, done));
     tx->commit();
 }
 
@@ -318,9 +318,9 @@ TEST_P(many_rows_suite, who_has_lost_a_row_does_not_keep_it_locked) {
     expire(3);
     auto heirs = claimed(claims, {2, 3});
     const auto tx = begin();
-    EXPECT_EQ(claims.finish(tx->ref(), rows), (outcomes{done, lost, lost, done}));
+    EXPECT_EQ(claims.finish_in(tx->ref(), rows), (outcomes{done, lost, lost, done}));
     const auto winner = begin();
-    EXPECT_EQ(claims.finish(winner->ref(), heirs), outcomes(2, done));
+    EXPECT_EQ(claims.finish_in(winner->ref(), heirs), outcomes(2, done));
     winner->commit();
     tx->commit();
 }
@@ -333,7 +333,7 @@ TEST_P(many_rows_suite, there_may_be_very_many_with_keys_of_any_text) {
     {
         const auto tx = begin();
         while (rows.size() < count) {
-            const auto more = claims.try_claim_some(tx->ref(), 500);
+            const auto more = claims.try_claim_some_in(tx->ref(), 500);
             ASSERT_FALSE(more.empty());
             rows.insert(rows.end(), more.begin(), more.end());
         }
@@ -342,7 +342,7 @@ TEST_P(many_rows_suite, there_may_be_very_many_with_keys_of_any_text) {
     std::shuffle(rows.begin(), rows.end(), std::mt19937{seed()});
     define("UPDATE " + other_ + " SET version = 9 WHERE part = 3");
     const auto tx = begin();
-    const outcomes said = claims.finish(tx->ref(), rows, {{"note", "it's \"{done}\\"}});
+    const outcomes said = claims.finish_in(tx->ref(), rows, {{"note", "it's \"{done}\\"}});
     tx->commit();
     ASSERT_EQ(said.size(), rows.size());
     for (std::size_t at = 0; at < rows.size(); ++at) {
@@ -368,9 +368,9 @@ TEST_P(many_rows_suite, they_are_few_statements) {
     }
     const versioned_claim claims{impatient_seats()};
     auto tx = begin();
-    claims.check(tx->ref());
+    claims.check_in(tx->ref());
     counted asked{tx->ref().inside()};
-    auto rows = claims.try_claim_some(asked, 100);
+    auto rows = claims.try_claim_some_in(asked, 100);
     ASSERT_EQ(rows.size(), 100U);
     // The level of isolation is asked for each time: nobody says that this transaction is ours.
     // MariaDB and MySQL look, lock and change; a list is of 200 at most.
@@ -379,7 +379,7 @@ TEST_P(many_rows_suite, they_are_few_statements) {
     tx->commit();
     tx = begin();
     counted finishing{tx->ref().inside()};
-    EXPECT_EQ(claims.finish(finishing, rows), outcomes(100, done));
+    EXPECT_EQ(claims.finish_in(finishing, rows), outcomes(100, done));
     EXPECT_LE(finishing.calls(), calls_to_enter + (is_postgres() ? 1 : 2));
     tx->commit();
 }
@@ -393,7 +393,7 @@ TEST_P(many_rows_suite, they_are_changed_at_repeatable_read_too) {
     tx->run("SELECT 1 FROM " + table_);
     define("UPDATE " + table_ + " SET version = 7 WHERE id = 2");
     const auto failure = thrown_by([&] {
-        EXPECT_EQ(claims.finish(tx->ref(), rows), (outcomes{done, lost, done}));
+        EXPECT_EQ(claims.finish_in(tx->ref(), rows), (outcomes{done, lost, done}));
     });
     // MariaDB may refuse here where it would roll back for a newer row.
     if (failure) {

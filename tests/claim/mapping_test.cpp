@@ -32,7 +32,7 @@ protected:
     }
     std::string refuse_claim(errc code, const versioned_mapping& mapping) {
         return refused(code, [&](transaction_ref tx) {
-            versioned_claim{mapping}.try_claim(tx, parameters(mapping.key.size(), 1));
+            (void)versioned_claim{mapping}.try_claim_in(tx, parameters(mapping.key.size(), 1));
         });
     }
 };
@@ -60,7 +60,7 @@ TEST_P(mapping_suite, a_table_that_does_not_exist) {
     auto elsewhere = rows();
     elsewhere.table = {table_, "no_such_schema"};
     refused(errc::schema_mismatch, [&](transaction_ref tx) {
-        row_claim{elsewhere}.claim(tx, {1}, nowait);
+        (void)row_claim{elsewhere}.claim_in(tx, {1}, nowait);
     });
 }
 
@@ -84,7 +84,7 @@ TEST_P(mapping_suite, a_missing_column_comes_with_the_statement_that_adds_it) {
     EXPECT_EQ(added, 3);
     const auto tx = begin();
     const versioned_claim claims{mapping};
-    EXPECT_TRUE(claims.try_claim(tx->ref(), {1}));
+    EXPECT_TRUE(claims.try_claim_in(tx->ref(), {1}));
     tx->commit();
 }
 
@@ -104,8 +104,8 @@ TEST_P(mapping_suite, a_missing_state_comes_with_a_default_of_the_kind_it_begins
         define(said.substr(at));
         const versioned_claim claims{mapping};
         const auto tx = begin();
-        EXPECT_TRUE(claims.try_claim(tx->ref(), {1})) << state.column;
-        EXPECT_FALSE(claims.try_claim(tx->ref(), {1})) << state.column;
+        EXPECT_TRUE(claims.try_claim_in(tx->ref(), {1})) << state.column;
+        EXPECT_FALSE(claims.try_claim_in(tx->ref(), {1})) << state.column;
         tx->commit();
     }
 }
@@ -126,16 +126,16 @@ TEST_P(mapping_suite, several_rows_need_an_order) {
     auto mapping = seats();
     mapping.order.clear();
     refused(errc::invalid_argument, [&](transaction_ref tx) {
-        versioned_claim{mapping}.try_claim_some(tx, 2);
+        (void)versioned_claim{mapping}.try_claim_some_in(tx, 2);
     });
     auto locked = rows();
     locked.order.clear();
     refused(errc::invalid_argument, [&](transaction_ref tx) {
-        row_claim{locked}.claim_some(tx, 2, skip_locked);
+        (void)row_claim{locked}.claim_some_in(tx, 2, skip_locked);
     });
     const auto tx = begin();
-    EXPECT_EQ(versioned_claim{mapping}.try_claim_some(tx->ref(), 1).size(), 1U);
-    EXPECT_EQ(row_claim{locked}.claim_some(tx->ref(), 1, skip_locked).rows.size(), 1U);
+    EXPECT_EQ(versioned_claim{mapping}.try_claim_some_in(tx->ref(), 1).size(), 1U);
+    EXPECT_EQ(row_claim{locked}.claim_some_in(tx->ref(), 1, skip_locked).rows.size(), 1U);
     tx->rollback();
 }
 
@@ -144,11 +144,13 @@ TEST_P(mapping_suite, arguments_that_can_never_work) {
     const auto bad = errc::invalid_argument;
     const std::vector<parameters> keys{{}, {1, 2}, {nullptr}};
     for (const parameters& key : keys) {
-        refused(bad, [&](transaction_ref tx) { claims.try_claim(tx, key); });
+        refused(bad, [&](transaction_ref tx) { (void)claims.try_claim_in(tx, key); });
     }
     for (const int n : {-1, 0, 1001}) {
-        refused(bad, [&](transaction_ref tx) { claims.try_claim_some(tx, n); });
-        refused(bad, [&](transaction_ref tx) { row_claim{rows()}.claim_some(tx, n, nowait); });
+        refused(bad, [&](transaction_ref tx) { (void)claims.try_claim_some_in(tx, n); });
+        refused(bad, [&](transaction_ref tx) {
+            (void)row_claim{rows()}.claim_some_in(tx, n, nowait);
+        });
     }
     const std::vector<condition> conditions{
         {"no_such_column", comparison::equal, 1},
@@ -156,22 +158,22 @@ TEST_P(mapping_suite, arguments_that_can_never_work) {
         {"event", comparison::is_null, 1}};
     for (const condition& each : conditions) {
         refused(bad, [&](transaction_ref tx) {
-            row_claim{rows()}.claim_some(tx, 1, nowait, {each});
+            (void)row_claim{rows()}.claim_some_in(tx, 1, nowait, {each});
         });
     }
     if (is_postgres()) {  // the only one that would answer with an error
-        refused(bad, [&](transaction_ref tx) { claims.try_claim(tx, {"three"}); });
+        refused(bad, [&](transaction_ref tx) { (void)claims.try_claim_in(tx, {"three"}); });
         refused(bad, [&](transaction_ref tx) {
-            row_claim{rows()}.claim_some(tx, 1, nowait, {{"note", comparison::equal, 1}});
+            (void)row_claim{rows()}.claim_some_in(tx, 1, nowait, {{"note", comparison::equal, 1}});
         });
     }
     refused(bad, [&](transaction_ref tx) {
-        auto seat = claims.read(tx, {1});
-        (void)claims.finish(tx, *seat);
+        auto seat = claims.read_in(tx, {1});
+        (void)claims.finish_in(tx, *seat);
     });
     refused(bad, [&](transaction_ref tx) {
-        auto seat = claims.read(tx, {1});
-        (void)claims.update(tx, *seat, {{"version", 7}});
+        auto seat = claims.read_in(tx, {1});
+        (void)claims.update_in(tx, *seat, {{"version", 7}});
     });
     auto plain = seats();
     plain.state = {};
@@ -187,10 +189,11 @@ TEST_P(mapping_suite, arguments_that_can_never_work) {
 TEST_P(mapping_suite, outside_of_a_transaction_nothing_is_claimed) {
     const auto idle = begin(begun::not_at_all);
     const auto by_version =
-        thrown_by([&] { versioned_claim{seats()}.try_claim(idle->ref(), {1}); });
+        thrown_by([&] { (void)versioned_claim{seats()}.try_claim_in(idle->ref(), {1}); });
     ASSERT_TRUE(by_version);
     EXPECT_EQ(by_version->code(), errc::wrong_transaction) << by_version->what();
-    const auto by_row = thrown_by([&] { row_claim{rows()}.claim(idle->ref(), {1}, nowait); });
+    const auto by_row =
+        thrown_by([&] { (void)row_claim{rows()}.claim_in(idle->ref(), {1}, nowait); });
     ASSERT_TRUE(by_row);
     EXPECT_EQ(by_row->code(), errc::wrong_transaction) << by_row->what();
     EXPECT_EQ(state_of(1), "free/1");
@@ -200,7 +203,8 @@ TEST_P(mapping_suite, a_failed_transaction_is_refused) {
     if (!is_postgres()) GTEST_SKIP() << "nowhere else does a statement's failure end it";
     const auto tx = begin();
     EXPECT_TRUE(thrown_by([&] { tx->run("SELECT 1 / 0"); }));
-    const auto failure = thrown_by([&] { versioned_claim{seats()}.try_claim(tx->ref(), {1}); });
+    const auto failure =
+        thrown_by([&] { (void)versioned_claim{seats()}.try_claim_in(tx->ref(), {1}); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::wrong_transaction);
 }
@@ -212,7 +216,7 @@ TEST_P(mapping_suite, a_transaction_of_another_engine_is_refused) {
         const way other = open_way(name);
         if (other.db.server().engine == engine_) continue;
         const auto tx = other.begin(begun::plainly);
-        const auto failure = thrown_by([&] { claims.try_claim(tx->ref(), {1}); });
+        const auto failure = thrown_by([&] { (void)claims.try_claim_in(tx->ref(), {1}); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::wrong_transaction) << failure->what();
         return;
@@ -229,11 +233,11 @@ TEST_P(mapping_suite, levels_of_isolation_that_make_a_claim_unsafe_are_refused) 
         return failure ? failure->code() : errc{};
     };
     const auto by_version = [&](transaction_ref tx) {
-        return versions.try_claim(tx, {1}).has_value();
+        return versions.try_claim_in(tx, {1}).has_value();
     };
-    const auto by_key = [&](transaction_ref tx) { return bool{locks.claim(tx, {2}, nowait)}; };
+    const auto by_key = [&](transaction_ref tx) { return bool{locks.claim_in(tx, {2}, nowait)}; };
     const auto several = [&](transaction_ref tx) {
-        return bool{locks.claim_some(tx, 2, skip_locked)};
+        return bool{locks.claim_some_in(tx, 2, skip_locked)};
     };
     const auto wrong = errc::wrong_transaction;
     const auto repeatable = begin(begun::repeatable);
@@ -279,12 +283,12 @@ TEST_P(mapping_suite, settings_of_what_was_lent_stay) {
     ASSERT_GE(before.size(), 4U);
     const versioned_claim versions{leased_seats()};
     const row_claim locks{rows()};
-    auto seat = versions.try_claim(tx->ref(), {1});
-    EXPECT_EQ(versions.finish(tx->ref(), *seat), change_outcome::done);
-    versions.try_claim_some(tx->ref(), 2);
-    locks.claim(tx->ref(), {2}, wait_at_most(5ms));
-    locks.claim_some(tx->ref(), 2, wait_at_most(5ms));
-    locks.claim_some(tx->ref(), 2, nowait);
+    auto seat = versions.try_claim_in(tx->ref(), {1});
+    EXPECT_EQ(versions.finish_in(tx->ref(), *seat), change_outcome::done);
+    (void)versions.try_claim_some_in(tx->ref(), 2);
+    (void)locks.claim_in(tx->ref(), {2}, wait_at_most(5ms));
+    (void)locks.claim_some_in(tx->ref(), 2, wait_at_most(5ms));
+    (void)locks.claim_some_in(tx->ref(), 2, nowait);
     EXPECT_EQ(settings_in(*tx), before);
     tx->commit();
     EXPECT_EQ(state_of(1), "sold/3") << "what was lent was rolled back";
@@ -298,8 +302,8 @@ TEST_P(mapping_suite, an_index_that_is_missing_is_a_warning_with_the_statement_t
     database_settings settings;
     settings.observer = log;
     const database watched{
-        [db = way_->db](std::chrono::milliseconds patience) {
-            return db.inner()->connections().connect_apart(patience);
+        [db = way_->db](std::chrono::milliseconds timeout) {
+            return db.inner()->connections().connect_apart(timeout);
         },
         settings};
     row_claim{rows()}.check(watched);
@@ -309,14 +313,19 @@ TEST_P(mapping_suite, an_index_that_is_missing_is_a_warning_with_the_statement_t
     ASSERT_NE(at, std::string::npos) << said;
     define(said.substr(at));
     row_claim{rows()}.check(watched);
-    versioned_claim{seats()}.check(watched);
+    versioned_mapping named = seats();
+    named.claimed_by = "buyer";
+    versioned_claim{named}.check(watched);
     EXPECT_EQ(log->said().size(), 1U);
+    versioned_claim{seats()}.check(watched);
+    ASSERT_EQ(log->said().size(), 2U);
+    EXPECT_TRUE(contains(log->said()[1], "no column says who has claimed")) << log->said()[1];
     auto otherwise = rows();
     otherwise.order = {"event", descending("id")};
     const auto tx = begin();
-    EXPECT_EQ(row_claim{otherwise}.check(tx->ref()).size(), 1U);
+    EXPECT_EQ(row_claim{otherwise}.check_in(tx->ref()).size(), 1U);
     otherwise.order = {descending("event"), descending("id")};
-    EXPECT_TRUE(row_claim{otherwise}.check(tx->ref()).empty()) << "an index is read both ways";
+    EXPECT_TRUE(row_claim{otherwise}.check_in(tx->ref()).empty()) << "an index is read both ways";
     tx->rollback();
 }
 

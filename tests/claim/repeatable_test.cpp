@@ -39,12 +39,12 @@ TEST_P(repeatable_suite, snapshot_isolation_is_refused_before_it_rolls_back) {
         EXPECT_EQ(failure->code(), errc::wrong_transaction) << failure->what();
         EXPECT_NE(std::string(failure->what()).find("snapshot_isolation"), std::string::npos);
     };
-    refused([&](transaction_ref at) { versions.try_claim(at, {3}); });
-    refused([&](transaction_ref at) { versions.try_claim_some(at, 1); });
-    refused([&](transaction_ref at) { locks.claim(at, {3}, nowait); });
-    EXPECT_TRUE(versions.read(tx->ref(), {3}));
+    refused([&](transaction_ref at) { (void)versions.try_claim_in(at, {3}); });
+    refused([&](transaction_ref at) { (void)versions.try_claim_some_in(at, 1); });
+    refused([&](transaction_ref at) { (void)locks.claim_in(at, {3}, nowait); });
+    EXPECT_TRUE(versions.read_in(tx->ref(), {3}));
     set_snapshot_isolation(*tx, "OFF");
-    EXPECT_TRUE(locks.claim(tx->ref(), {3}, nowait));
+    EXPECT_TRUE(locks.claim_in(tx->ref(), {3}, nowait));
     tx->commit();
     EXPECT_EQ(ask("note", 10), "kept");
 }
@@ -56,7 +56,7 @@ TEST_P(repeatable_suite, a_row_that_is_not_as_wanted_any_more_is_none) {
     define("UPDATE " + table_ + " SET status = 'sold' WHERE id = 3");
     const row_claim claims{rows()};
     for (const when_locked others : {nowait, skip_locked, wait_at_most(1h)}) {
-        EXPECT_EQ(claims.claim(tx->ref(), {3}, others).status, claim_status::none);
+        EXPECT_EQ(claims.claim_in(tx->ref(), {3}, others).status, claim_status::none);
     }
     tx->rollback();
 }
@@ -67,10 +67,10 @@ TEST_P(repeatable_suite, a_row_that_others_have_locked_is_busy_until_they_let_go
     tx->run("SELECT * FROM " + table_);
     const row_claim claims{rows()};
     const auto other = begin();
-    ASSERT_TRUE(claims.claim(other->ref(), {3}, nowait));
-    EXPECT_EQ(claims.claim(tx->ref(), {3}, nowait).status, claim_status::busy);
+    ASSERT_TRUE(claims.claim_in(other->ref(), {3}, nowait));
+    EXPECT_EQ(claims.claim_in(tx->ref(), {3}, nowait).status, claim_status::busy);
     other->commit();
-    EXPECT_TRUE(claims.claim(tx->ref(), {3}, nowait));
+    EXPECT_TRUE(claims.claim_in(tx->ref(), {3}, nowait));
     tx->rollback();
 }
 

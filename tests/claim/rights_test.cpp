@@ -55,14 +55,16 @@ TEST_P(rights_suite, a_schema_that_may_not_be_used) {
     mapping.version = "version";
     mapping.state = {"status", "free", "taken"};
     const versioned_claim claims{mapping};
-    EXPECT_TRUE(contains(denied(*tx, [&](auto at) { claims.try_claim(at, {1}); }), "schema"));
-    EXPECT_TRUE(contains(denied(*tx, [&](auto at) { claims.check(at); }), "schema"));
+    EXPECT_TRUE(
+        contains(denied(*tx, [&](auto at) { (void)claims.try_claim_in(at, {1}); }), "schema")
+    );
+    EXPECT_TRUE(contains(denied(*tx, [&](auto at) { claims.check_in(at); }), "schema"));
     row_mapping locked;
     locked.table = mapping.table;
     locked.key = {"id"};
-    denied(*tx, [&](auto at) { row_claim{locked}.claim(at, {1}, nowait); });
+    denied(*tx, [&](auto at) { (void)row_claim{locked}.claim_in(at, {1}, nowait); });
     tx->run("GRANT USAGE ON SCHEMA " + schema + " TO CURRENT_USER");
-    EXPECT_TRUE(claims.try_claim(tx->ref(), {1}));
+    EXPECT_TRUE(claims.try_claim_in(tx->ref(), {1}));
     tx->rollback();
 }
 
@@ -70,9 +72,9 @@ TEST_P(rights_suite, a_table_that_may_not_be_read) {
     if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin_without("SELECT");
     const versioned_claim claims{seats()};
-    denied(*tx, [&](auto at) { claims.read(at, {1}); });
-    denied(*tx, [&](auto at) { claims.try_claim(at, {1}); });
-    denied(*tx, [&](auto at) { row_claim{rows()}.claim(at, {1}, nowait); });
+    denied(*tx, [&](auto at) { claims.read_in(at, {1}); });
+    denied(*tx, [&](auto at) { (void)claims.try_claim_in(at, {1}); });
+    denied(*tx, [&](auto at) { (void)row_claim{rows()}.claim_in(at, {1}, nowait); });
     tx->rollback();
 }
 
@@ -81,14 +83,14 @@ TEST_P(rights_suite, a_table_that_may_only_be_read_is_read) {
     const auto tx = begin_without("UPDATE");
     const versioned_claim claims{seats()};
     const row_claim locks{rows()};
-    EXPECT_TRUE(claims.read(tx->ref(), {1}));
-    denied(*tx, [&](auto at) { claims.try_claim(at, {1}); });
-    denied(*tx, [&](auto at) { claims.check(at); });
-    denied(*tx, [&](auto at) { locks.claim(at, {1}, nowait); });
-    denied(*tx, [&](auto at) { locks.claim_some(at, 2, skip_locked); });
+    EXPECT_TRUE(claims.read_in(tx->ref(), {1}));
+    denied(*tx, [&](auto at) { (void)claims.try_claim_in(at, {1}); });
+    denied(*tx, [&](auto at) { claims.check_in(at); });
+    denied(*tx, [&](auto at) { (void)locks.claim_in(at, {1}, nowait); });
+    denied(*tx, [&](auto at) { (void)locks.claim_some_in(at, 2, skip_locked); });
     give(*tx, "UPDATE");
-    EXPECT_TRUE(claims.try_claim(tx->ref(), {1})) << "what was granted since is not seen";
-    EXPECT_TRUE(locks.claim(tx->ref(), {2}, nowait));
+    EXPECT_TRUE(claims.try_claim_in(tx->ref(), {1})) << "what was granted since is not seen";
+    EXPECT_TRUE(locks.claim_in(tx->ref(), {2}, nowait));
     tx->rollback();
 }
 
@@ -97,17 +99,17 @@ TEST_P(rights_suite, rights_may_be_of_columns) {
     const auto tx = begin_without("ALL");
     give(*tx, "SELECT (id, status, event, version, note), UPDATE (status, version)");
     const versioned_claim claims{seats()};
-    auto mine = claims.try_claim(tx->ref(), {1});
+    auto mine = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(mine);
-    EXPECT_TRUE(row_claim{rows()}.claim(tx->ref(), {2}, nowait));
-    denied(*tx, [&](auto at) { (void)claims.update(at, *mine, {{"note", "x"}}); });
+    EXPECT_TRUE(row_claim{rows()}.claim_in(tx->ref(), {2}, nowait));
+    denied(*tx, [&](auto at) { (void)claims.update_in(at, *mine, {{"note", "x"}}); });
     claim_choice choice;
     for (const auto& is : {comparison::is_null, comparison::is_due}) {
         choice.where = {{is == comparison::is_due ? "expires_at" : "buyer", is, {}}};
-        denied(*tx, [&](auto at) { claims.try_claim_some(at, 1, choice); });
+        denied(*tx, [&](auto at) { (void)claims.try_claim_some_in(at, 1, choice); });
     }
-    denied(*tx, [&](auto at) { versioned_claim{leased_seats()}.try_claim(at, {3}); });
-    EXPECT_EQ(claims.finish(tx->ref(), *mine), change_outcome::done);
+    denied(*tx, [&](auto at) { (void)versioned_claim{leased_seats()}.try_claim_in(at, {3}); });
+    EXPECT_EQ(claims.finish_in(tx->ref(), *mine), change_outcome::done);
     tx->rollback();
 }
 

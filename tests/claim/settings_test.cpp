@@ -58,12 +58,12 @@ TEST_P(lent_settings, change_nothing_of_a_claim) {
         const versioned_claim claims{mapping};
         const auto tx = begin();
         tx->run(each);
-        const auto past_its_term = claims.try_claim(tx->ref(), {2});
+        const auto past_its_term = claims.try_claim_in(tx->ref(), {2});
         ASSERT_TRUE(past_its_term);
         EXPECT_EQ(past_its_term->columns.text(0), "Z\u00fcrich");
-        EXPECT_FALSE(claims.try_claim(tx->ref(), {3})) << "claimed, without a term";
-        EXPECT_FALSE(claims.try_claim(tx->ref(), {2})) << "claimed for an hour from now on";
-        EXPECT_EQ(claims.try_claim_some(tx->ref(), 20).size(), 8U);
+        EXPECT_FALSE(claims.try_claim_in(tx->ref(), {3})) << "claimed, without a term";
+        EXPECT_FALSE(claims.try_claim_in(tx->ref(), {2})) << "claimed for an hour from now on";
+        EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 20).size(), 8U);
         tx->rollback();
     }
 }

@@ -26,18 +26,20 @@ protected:
         return failure ? failure->what() : "";
     }
     std::string problem_of(const versioned_mapping& mapping) {
-        return refused([&](transaction_ref tx) { versioned_claim{mapping}.check(tx); });
+        return refused([&](transaction_ref tx) { versioned_claim{mapping}.check_in(tx); });
     }
     std::string problem_of(const row_mapping& mapping) {
-        return refused([&](transaction_ref tx) { row_claim{mapping}.check(tx); });
+        return refused([&](transaction_ref tx) { row_claim{mapping}.check_in(tx); });
     }
     template <class Mapping>
     std::vector<std::string> warnings_of(const Mapping& mapping) {
         const auto tx = begin();
         using claim =
             std::conditional_t<std::is_same_v<Mapping, row_mapping>, row_claim, versioned_claim>;
-        auto warnings = claim{mapping}.check(tx->ref());
+        auto warnings = claim{mapping}.check_in(tx->ref());
         tx->rollback();
+        // These mappings have no claimant, which one test is about.
+        std::erase_if(warnings, [](const auto& each) { return contains(each, "claimed_by"); });
         return warnings;
     }
     // The statement a message ends with, run; SQLite has none.
@@ -115,22 +117,22 @@ TEST_P(unfit_suite, values_are_of_their_columns_type) {
         row_mapping locked = rows();
         locked.where = {each};
         problem_of(locked);
-        refused([&](transaction_ref tx) { locks.claim_some(tx, 1, nowait, {each}); });
+        refused([&](transaction_ref tx) { (void)locks.claim_some_in(tx, 1, nowait, {each}); });
         claim_choice choice;
         choice.where = {each};
-        refused([&](transaction_ref tx) { versions.try_claim_some(tx, 1, choice); });
+        refused([&](transaction_ref tx) { (void)versions.try_claim_some_in(tx, 1, choice); });
     }
     const std::vector<value> keys{"three", "3 ", "0x3", 3.0, blob{"3"}};
     for (const value& key : keys) {
-        refused([&](transaction_ref tx) { versions.try_claim(tx, {key}); });
-        refused([&](transaction_ref tx) { locks.claim(tx, {key}, nowait); });
+        refused([&](transaction_ref tx) { (void)versions.try_claim_in(tx, {key}); });
+        refused([&](transaction_ref tx) { (void)locks.claim_in(tx, {key}, nowait); });
     }
     refused([&](transaction_ref tx) {
-        locks.claim_some(tx, 1, nowait, {{"event", comparison::is_due, {}}});
+        (void)locks.claim_some_in(tx, 1, nowait, {{"event", comparison::is_due, {}}});
     });
     // Digits are a number.
     const auto tx = begin();
-    EXPECT_TRUE(versions.try_claim(tx->ref(), {"3"}));
+    EXPECT_TRUE(versions.try_claim_in(tx->ref(), {"3"}));
     tx->rollback();
 }
 
@@ -140,9 +142,9 @@ TEST_P(unfit_suite, a_key_of_text_is_not_found_by_a_number) {
         "'7abc', 'free', 1"
     );
     const versioned_claim claims{tickets()};
-    refused([&](transaction_ref tx) { claims.try_claim(tx, {7}); });
+    refused([&](transaction_ref tx) { (void)claims.try_claim_in(tx, {7}); });
     const auto tx = begin();
-    EXPECT_TRUE(claims.try_claim(tx->ref(), {"7abc"}));
+    EXPECT_TRUE(claims.try_claim_in(tx->ref(), {"7abc"}));
     tx->rollback();
 }
 
@@ -155,7 +157,7 @@ TEST_P(unfit_suite, assignments_are_held_against_their_columns) {
     );
     const versioned_claim claims{tickets()};
     const auto tx = begin();
-    auto mine = claims.try_claim(tx->ref(), {1});
+    auto mine = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(mine);
     std::vector<assignments> bad{
         {{"small", "x"}},
@@ -169,12 +171,14 @@ TEST_P(unfit_suite, assignments_are_held_against_their_columns) {
         bad.push_back({{"code", "abcd"}});
     }
     for (const assignments& each : bad) {
-        const auto failure = thrown_by([&] { (void)claims.update(tx->ref(), *mine, each); });
+        const auto failure = thrown_by([&] { (void)claims.update_in(tx->ref(), *mine, each); });
         ASSERT_TRUE(failure) << each[0].column;
         EXPECT_EQ(failure->code(), errc::invalid_argument) << failure->what();
     }
     EXPECT_EQ(
-        claims.update(tx->ref(), *mine, {{"small", -32768}, {"code", "\xc3\xa4\xc3\xb6\xc3\xbc"}}),
+        claims.update_in(
+            tx->ref(), *mine, {{"small", -32768}, {"code", "\xc3\xa4\xc3\xb6\xc3\xbc"}}
+        ),
         change_outcome::done
     );
     tx->rollback();
@@ -209,9 +213,9 @@ TEST_P(unfit_suite, what_becomes_null_may_be_null) {
     mapping.claimed_by = "who";
     const versioned_claim claims{mapping};
     const auto tx = begin();
-    auto mine = claims.try_claim(tx->ref(), {1});
+    auto mine = claims.try_claim_in(tx->ref(), {1});
     ASSERT_TRUE(mine);
-    EXPECT_EQ(claims.release(tx->ref(), *mine), change_outcome::done);
+    EXPECT_EQ(claims.release_in(tx->ref(), *mine), change_outcome::done);
     tx->commit();
 }
 
@@ -234,22 +238,24 @@ TEST_P(unfit_suite, truth_values_are_keys_and_states) {
     const versioned_claim claims{mapping};
     const row_claim locks{locked};
     auto tx = begin();
-    EXPECT_EQ(locks.claim_some(tx->ref(), 5, nowait).rows.size(), 2U);
+    EXPECT_EQ(locks.claim_some_in(tx->ref(), 5, nowait).rows.size(), 2U);
     EXPECT_EQ(
-        locks.claim_some(tx->ref(), 5, skip_locked, {{"wing", comparison::equal, 1}}).rows.size(),
+        locks.claim_some_in(
+                 tx->ref(), 5, skip_locked, {{"wing", comparison::equal, 1}}
+        ).rows.size(),
         1U
     );
-    EXPECT_TRUE(locks.claim(tx->ref(), {1, 1}, nowait));
-    auto mine = claims.try_claim(tx->ref(), {1, 1});
+    EXPECT_TRUE(locks.claim_in(tx->ref(), {1, 1}, nowait));
+    auto mine = claims.try_claim_in(tx->ref(), {1, 1});
     ASSERT_TRUE(mine);
-    EXPECT_EQ(claims.release(tx->ref(), *mine), change_outcome::done);
-    EXPECT_EQ(claims.try_claim_some(tx->ref(), 5).size(), 2U);
-    EXPECT_FALSE(claims.try_claim(tx->ref(), {1, 0}));
+    EXPECT_EQ(claims.release_in(tx->ref(), *mine), change_outcome::done);
+    EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 5).size(), 2U);
+    EXPECT_FALSE(claims.try_claim_in(tx->ref(), {1, 0}));
     tx->rollback();
     if (!is_postgres()) GTEST_SKIP() << "where any number is one";
     EXPECT_TRUE(contains(
         refused([&](transaction_ref in) {
-            claims.try_claim(in, {1, 2});
+            (void)claims.try_claim_in(in, {1, 2});
         }),
         "neither 0 nor 1"
     ));
@@ -331,7 +337,7 @@ TEST_P(unfit_suite, a_primary_key_that_may_be_null_is_sqlites) {
     locked.order = {"id"};
     EXPECT_EQ(warnings_of(locked).size(), 1U);
     const auto tx = begin();
-    EXPECT_EQ(row_claim{locked}.claim_some(tx->ref(), 5, nowait).rows.size(), 1U);
+    EXPECT_EQ(row_claim{locked}.claim_some_in(tx->ref(), 5, nowait).rows.size(), 1U);
     tx->rollback();
 }
 
@@ -363,28 +369,28 @@ TEST_P(unfit_suite, text_for_a_type_of_its_own_is_of_its_form) {
     EXPECT_TRUE(contains(problem_of(mapping), "none of its labels"));
     mapping.state.done = nullptr;
     const versioned_claim claims{mapping};
-    refused([&](transaction_ref tx) { claims.try_claim(tx, {"a"}); });
-    refused([&](transaction_ref tx) { claims.try_claim(tx, {7}); });
+    refused([&](transaction_ref tx) { (void)claims.try_claim_in(tx, {"a"}); });
+    refused([&](transaction_ref tx) { (void)claims.try_claim_in(tx, {7}); });
     claim_choice choice;
     for (const char* text : {"yesterday", "2026-02-30", "2026-01-01 25:00:00", "2026-01-01x"}) {
         choice.where = {{"at", comparison::less, text}};
-        refused([&](transaction_ref tx) { claims.try_claim_some(tx, 1, choice); });
+        refused([&](transaction_ref tx) { (void)claims.try_claim_some_in(tx, 1, choice); });
     }
     const auto tx = begin();
     for (const char* text : {"2026-02-28", "2026-01-01 23:00", "2026-01-01T23:00:00.5+02:00"}) {
         choice.where = {{"at", comparison::less, text}};
-        EXPECT_TRUE(claims.try_claim_some(tx->ref(), 1, choice).empty());
+        EXPECT_TRUE(claims.try_claim_some_in(tx->ref(), 1, choice).empty());
     }
-    auto mine = claims.try_claim(tx->ref(), {"00000000-0000-0000-0000-00000000000a"});
+    auto mine = claims.try_claim_in(tx->ref(), {"00000000-0000-0000-0000-00000000000a"});
     ASSERT_TRUE(mine);
     for (const value& each : {value{nullptr}, value{"abcde"}}) {
         const auto failure = thrown_by([&] {
-            (void)claims.update(tx->ref(), *mine, {{"code", each}});
+            (void)claims.update_in(tx->ref(), *mine, {{"code", each}});
         });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::invalid_argument);
     }
-    EXPECT_EQ(claims.update(tx->ref(), *mine, {{"code", "abcd"}}), change_outcome::done);
+    EXPECT_EQ(claims.update_in(tx->ref(), *mine, {{"code", "abcd"}}), change_outcome::done);
     tx->rollback();
     define("DROP TABLE " + other_);
     define("DROP TYPE " + other_ + "_e");
@@ -402,7 +408,7 @@ TEST_P(unfit_suite, a_statement_about_one_row_that_changed_two_is_an_error) {
     );
     define("INSERT INTO " + other_ + " VALUES (1, 'free', 1)");
     const auto tx = begin();
-    const auto failure = thrown_by([&] { claims.try_claim(tx->ref(), {1}); });
+    const auto failure = thrown_by([&] { (void)claims.try_claim_in(tx->ref(), {1}); });
     ASSERT_TRUE(failure) << "two rows were claimed as one";
     EXPECT_TRUE(contains(failure->what(), "2 rows")) << failure->what();
     tx->rollback();

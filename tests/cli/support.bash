@@ -12,8 +12,7 @@ backend=$1
 : "${LEASEHOLD_BY_HAND:?is not set: the path of the program cli_by_hand}"
 cli=$(realpath "$LEASEHOLD_CLI") || exit 1
 hand=$(realpath "$LEASEHOLD_BY_HAND") || exit 1
-folder=$(mktemp --directory)
-cd "$folder" || exit 1
+folder=$(mktemp --directory) && cd "$folder" || exit 1
 
 unset LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA LEASEHOLD_BELL_ADDRESS
 unset LEASEHOLD_KEY LEASEHOLD_TOKEN LEASEHOLD_OWNER LEASEHOLD_TICK NO_COLOR

@@ -21,6 +21,13 @@ protected:
             primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
         );
     }
+    // Returns when the server has read the setting.
+    void let_commits_wait_for(const std::string& names) const {
+        cluster_.control(primary(), "set synchronous_standby_names '" + names + "'");
+        const std::string is_set =
+            "SELECT (current_setting('synchronous_standby_names') = '" + names + "')::int";
+        ASSERT_TRUE(eventually([&] { return integer(primary(), is_set) == 1; }));
+    }
 };
 
 TEST_F(asynchronous_standby, is_warned_of) {
@@ -56,6 +63,29 @@ TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of_by_heartbeats) 
     EXPECT_TRUE(eventually([&] { return warnings_->has("waits for none of them"); }, 60s));
 }
 
+TEST_F(asynchronous_standby, that_commits_no_longer_wait_for_is_warned_of_by_heartbeats) {
+    let_commits_wait_for("*");
+    session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+    let_commits_wait_for("");
+    EXPECT_TRUE(eventually([&] { return warnings_->has("waits for none of them"); }, 60s));
+}
+
+// A cluster manager takes the last standby out of the setting when the standby has gone.
+TEST_F(asynchronous_standby, that_has_gone_and_is_waited_for_no_longer_is_warned_of) {
+    let_commits_wait_for("*");
+    const database db = open();
+    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
+    cluster_.control(standby(), "kill");
+    ASSERT_TRUE(eventually([&] { return streams() == 0; }));
+    EXPECT_FALSE(warnings_->has("waits for no standby any more"));
+    let_commits_wait_for("");
+    // Heartbeats and the set-up of each connection warn.
+    std::vector<transaction> all;
+    for (int each = 0; each < 3; ++each) all.push_back(db.begin());
+    EXPECT_TRUE(eventually([&] { return warnings_->has("waits for no standby any more"); }));
+}
+
 // Grants, runs, jobs and the row of a session, as in an outage. A lease that is held is kept for
 // its ttl.
 TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) {
@@ -74,18 +104,15 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
             return failure.code() == errc::transient;
         }
     };
-    const auto commits_wait_for = [&](const std::string& names) {
-        cluster_.control(primary(), "set synchronous_standby_names " + names);
-    };
     EXPECT_TRUE(is_refused([&] { session{db, {.name = "none"}}.is_live(); }));
-    commits_wait_for("'*'");  // quoted for the shell
+    let_commits_wait_for("*");
     std::optional<session> one;
     ASSERT_TRUE(eventually([&] {
         return !is_refused([&] { one.emplace(db, session_settings{.name = "one", .ttl = 6s}); });
     }));
     auto held = mutex{*one, "required"}.try_acquire();
     ASSERT_TRUE(held);
-    commits_wait_for("''");
+    let_commits_wait_for("");
     ASSERT_TRUE(eventually([&] {
         return is_refused([&] { (void)mutex{*one, "required/other"}.try_acquire(); });
     }));
@@ -98,12 +125,12 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
         (void)mutex{*one, "required/in"}.try_acquire_in(tx);
     }));
     EXPECT_TRUE(held->held_locally()) << "an outage that is shorter than the ttl";
-    commits_wait_for("'*'");
+    let_commits_wait_for("*");
     EXPECT_TRUE(eventually_well([&] {
         return is_granted(mutex{*one, "required/other"}.try_acquire());
     }));
     EXPECT_TRUE(one->is_live());
-    commits_wait_for("''");
+    let_commits_wait_for("");
     EXPECT_EQ(held->release(), release_outcome::released) << "a release is not refused";
     EXPECT_TRUE(eventually([&] { return !one->is_live(); }, 20s)) << "no heartbeat counts";
 }

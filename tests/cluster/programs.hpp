@@ -32,8 +32,9 @@ public:
                 std::make_unique<session>(open(), session_settings{.name = "worker", .ttl = ttl})
             );
         }
-        for (const auto& each : sessions_) {
-            threads_.emplace_back([this, &within = *each] { work(within); });
+        grants_of_.resize(count);
+        for (std::size_t each = 0; each < count; ++each) {
+            threads_.emplace_back([this, each] { work(each); });
         }
     }
     ~programs() { end(); }
@@ -43,6 +44,11 @@ public:
         threads_.clear();
     }
     int grants() const { return grants_; }
+    // Those of the program that has the fewest.
+    int fewest_grants() const {
+        const std::lock_guard guard{mutex_};
+        return *std::min_element(grants_of_.begin(), grants_of_.end());
+    }
     int overlaps() const { return overlaps_; }
     int repeated() const { return repeated_; }
     std::chrono::milliseconds longest_gap() const {
@@ -67,14 +73,15 @@ public:
 private:
     static constexpr int keys = 3;
 
-    void work(session& within) {
+    void work(std::size_t program) {
+        session& within = *sessions_.at(program);
         for (int turn = 0; !ends_; ++turn) {
             const auto at = static_cast<std::size_t>(turn % keys);
             try {
                 auto held =
                     mutex{within, "key" + std::to_string(at)}.acquire_for(std::chrono::seconds{1});
                 if (!held) continue;
-                note(at, held->token().number);
+                note(program, at, held->token().number);
                 if (holders_.at(at).fetch_add(1) != 0) ++overlaps_;
                 holders_.at(at).fetch_sub(1);
                 held->release();
@@ -85,10 +92,11 @@ private:
             }
         }
     }
-    void note(std::size_t at, std::int64_t token) {
+    void note(std::size_t program, std::size_t at, std::int64_t token) {
         const auto now = local_clock::now();
         const std::lock_guard guard{mutex_};
         ++grants_;
+        ++grants_of_.at(program);
         if (!tokens_.at(at).insert(token).second) ++repeated_;
         if (last_) longest_gap_ = std::max(longest_gap_, now - *last_);
         last_ = now;
@@ -96,6 +104,7 @@ private:
 
     std::vector<std::unique_ptr<session>> sessions_;
     mutable std::mutex mutex_;
+    std::vector<int> grants_of_;
     std::array<std::set<std::int64_t>, keys> tokens_;
     std::array<std::atomic<int>, keys> holders_{};
     std::optional<local_clock::time_point> last_;

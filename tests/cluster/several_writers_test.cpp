@@ -335,13 +335,13 @@ TEST_P(claims_in_a_cluster, one_of_two_nodes_gets_a_row_by_its_version) {
         node_behind behind_now{cluster_, behind()};
         burden();
         transaction here = one.begin();
-        won += tasks.try_claim(here, parameters{1}).has_value();
+        won += tasks.try_claim_in(here, parameters{1}).has_value();
         here.commit();
         late = thread{[&] {
             try {
                 transaction there = other.begin();
                 has_begun = true;
-                const bool has_one = tasks.try_claim(there, parameters{1}).has_value();
+                const bool has_one = tasks.try_claim_in(there, parameters{1}).has_value();
                 there.commit();
                 won += has_one;
             } catch (const error& failure) {
@@ -365,7 +365,7 @@ TEST_P(claims_in_a_cluster, a_claim_by_a_row_lock_is_refused) {
     {
         transaction tx = here.begin();
         try {
-            static_cast<void>(row_claim{mapping}.claim(tx, {1}, nowait));
+            static_cast<void>(row_claim{mapping}.claim_in(tx, {1}, nowait));
             ADD_FAILURE() << "it was claimed";
         } catch (const error& failure) {
             EXPECT_EQ(failure.code(), errc::schema_mismatch) << failure.what();
@@ -373,7 +373,7 @@ TEST_P(claims_in_a_cluster, a_claim_by_a_row_lock_is_refused) {
     }
     mapping.one_node_is_written_to = true;
     transaction tx = here.begin();
-    EXPECT_TRUE((row_claim{mapping}.claim(tx, {1}, nowait)));
+    EXPECT_TRUE((row_claim{mapping}.claim_in(tx, {1}, nowait)));
     tx.rollback();
     here.execute("DROP TABLE " + table("task"));
 }

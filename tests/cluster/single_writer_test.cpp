@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t writer = 1;
-constexpr auto patience = 120s;  // a fail-over by the servers' own time-outs
+constexpr auto timeout = 120s;  // a fail-over by the servers' own time-outs
 
 database_settings of_one_writer() {
     database_settings made;
@@ -232,7 +232,7 @@ TEST_F(single_writer, its_death_loses_no_commit_and_lets_no_two_hold) {
     for (std::size_t at = 0; at < holders.size(); ++at) {
         const holder& each = *holders[at];
         EXPECT_TRUE(eventually(
-            [&] { return each.told_at() ? heirs[at]->was_granted() : each.has_gone_on(); }, patience
+            [&] { return each.told_at() ? heirs[at]->was_granted() : each.has_gone_on(); }, timeout
         )) << each.key()
            << (each.told_at() ? ": nobody has followed" : ": neither lost nor proved again");
     }

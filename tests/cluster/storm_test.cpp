@@ -91,14 +91,14 @@ protected:
         }
     }
     template <class Has>
-    bool all(Has&& has, std::chrono::milliseconds patience) const {
+    bool all(Has&& has, std::chrono::milliseconds timeout) const {
         return eventually(
             [&] {
                 return std::all_of(lockers_.begin(), lockers_.end(), [&](const auto& each) {
                     return has(*each);
                 });
             },
-            patience
+            timeout
         );
     }
 

@@ -405,7 +405,7 @@ TEST_F(acquire_in_suite, a_session_the_database_calls_dead_takes_nothing) {
 TEST_F(acquire_in_suite, a_fixed_term_is_confirmed_also_after_its_session_was_lost) {
     session one{first_, alert("one")}, two{second_, calm("two")};
     mutex_settings settings;
-    settings.hold_at_most = 1h;
+    settings.fixed_term = 1h;
     const key name = fresh("k");
     transaction tx = first_.begin();
     auto pending = mutex{one, name, settings}.try_acquire_in(tx);

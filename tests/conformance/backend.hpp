@@ -55,6 +55,11 @@ struct backend {
         return open_told_with_prefix(prefix, between, nullptr);
     }
 
+    // Makes another database of the same engine with the same tables, calls with a handle to it,
+    // and drops it.
+    using visit = std::function<void(const database&)>;
+    std::function<void(const visit&)> run_elsewhere;
+
     // The objects in the database whose names begin with the prefix: tables, indexes, constraints.
     // Not set on the model, which has no SQL; nor has it places.
     std::function<std::vector<std::string>(const std::string& prefix)> names_with_prefix;
@@ -65,7 +70,7 @@ struct backend {
 
     // A commit, or a notification, can wake a waiter in another process. Where this is false, such
     // a waiter asks the database at intervals.
-    bool has_bells = false;
+    bool has_notifications = false;
 
     // Changes one row as if the database's clock had gone on by so much. Live heartbeats of a
     // session undo it, so suites use sessions whose next heartbeat is far away.

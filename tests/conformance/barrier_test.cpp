@@ -86,7 +86,7 @@ TEST_F(barrier_suite, who_leaves_does_not_wait_for_the_dead) {
     EXPECT_TRUE(mine.leave_for(std::move(*inside), 60s));
 }
 
-TEST_F(barrier_suite, who_has_no_patience_has_left_all_the_same) {
+TEST_F(barrier_suite, a_leaver_whose_time_runs_out_has_left_all_the_same) {
     auto mine = by(one_, 2), other = by(two_, 2);
     acquisition theirs{std::nullopt, name_};
     thread coming{[&] { theirs = other.enter_for(60s); }};

@@ -139,7 +139,7 @@ TEST_F(begin_suite, whatever_else_is_done_begins_it) {
     const std::vector<std::pair<const char*, std::function<void(session&)>>> calls{
         {"fixed term",
          [&](session& of) {
-             EXPECT_TRUE(mutex(of, fresh("k"), {.hold_at_most = 1h}).try_acquire());
+             EXPECT_TRUE(mutex(of, fresh("k"), {.fixed_term = 1h}).try_acquire());
          }},
         {"recursive",
          [&](session& of) {

@@ -109,7 +109,7 @@ TEST_F(combined_suite, a_term_a_delay_and_metadata_are_those_of_each_request) {
     const auto names = used_keys(one, 3);
     auto brief = request(one, names[0]), delayed = request(one, names[1]),
          described = request(one, names[2]);
-    brief.hold_at_most = 1h;
+    brief.fixed_term = 1h;
     delayed.lock_delay = 60s;
     described.metadata = R"(a "quoted" \word, {braces}, NULL and 'more')";
     const auto tokens = acquire({brief, delayed, described});

@@ -196,7 +196,7 @@ TEST_F(detach_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
     auto outer = closing.try_acquire();
     auto inner = closing.try_acquire();
     auto counted = semaphore{one, fresh("s"), 2}.try_acquire();
-    auto termed = mutex{one, fresh("t"), {.hold_at_most = 10min}}.try_acquire();
+    auto termed = mutex{one, fresh("t"), {.fixed_term = 10min}}.try_acquire();
     auto plain = mutex{one, fresh("p")}.try_acquire();
     ASSERT_TRUE(outer && inner && counted && termed && plain);
     const auto is_refused = [](auto&& detaching) {
@@ -378,7 +378,7 @@ TEST_F(whole_session_suite, what_cannot_move_is_refused_and_the_session_goes_on)
     }
     EXPECT_TRUE(one.is_live());
     EXPECT_TRUE(outer->verify());
-    auto fixed = mutex{one, fresh("f"), {.hold_at_most = 1h}}.try_acquire();
+    auto fixed = mutex{one, fresh("f"), {.fixed_term = 1h}}.try_acquire();
     ASSERT_TRUE(fixed);
     const auto parcel = detach(std::move(one));
     EXPECT_EQ(parcel.holds.size(), 1U) << "a fixed term stays with who has its lease";

@@ -28,14 +28,14 @@ TEST_F(election_suite, one_candidate_leads_and_the_other_takes_the_next_term) {
     EXPECT_FALSE(is_granted(there.campaign_for(30ms)));
     const auto seen = current_leader(second_, name);
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->term, leading->term());
+    EXPECT_EQ(seen->token, leading->token());
     EXPECT_EQ(seen->owner, leading->lease().owner());
     EXPECT_EQ(seen->node_info.substr(0, 4), "one@");
     EXPECT_GT(seen->remaining, 59min);
     EXPECT_EQ(leading->resign(), release_outcome::released);
     auto next = there.try_campaign();
     ASSERT_TRUE(next);
-    EXPECT_GT(next->term(), leading->term());
+    EXPECT_GT(next->token(), leading->token());
     EXPECT_EQ(leading->resign(), release_outcome::not_held);
 }
 
@@ -104,7 +104,7 @@ TEST_F(election_suite, a_leader_that_resigned_is_told_before_the_next_is_elected
     leader_election here{one, name, telling}, there{two, name, asking};
     auto leading = here.campaign();
     thread candidate{[&] { EXPECT_TRUE(there.campaign_for(20s)); }};
-    const auto term = leading->term();
+    const auto term = leading->token();
     drop(leading);  // a destructor resigns, too
     candidate.join();
     EXPECT_FALSE(was_early);
@@ -138,7 +138,7 @@ TEST_F(election_suite, a_leader_cut_off_is_told_before_the_next_is_elected) {
     ASSERT_TRUE(next);
     EXPECT_FALSE(was_early);
     EXPECT_TRUE(leading->lost().stop_requested());
-    EXPECT_GT(next->term(), leading->term());
+    EXPECT_GT(next->token(), leading->token());
 }
 
 TEST_F(election_suite, a_deposed_leader_writes_nothing_under_its_term) {
@@ -162,7 +162,7 @@ TEST_F(election_suite, a_follower_sees_each_change_and_only_changes) {
     auto leading = leader_election{one, name}.try_campaign();
     EXPECT_TRUE(watch.next_for(20s));
     ASSERT_TRUE(watch.leader());
-    EXPECT_EQ(watch.leader()->term, leading->term());
+    EXPECT_EQ(watch.leader()->token, leading->token());
     EXPECT_EQ(watch.leader()->metadata, std::nullopt);
     leading->proclaim("here");
     EXPECT_TRUE(watch.next_for(20s));
@@ -174,7 +174,7 @@ TEST_F(election_suite, a_follower_sees_each_change_and_only_changes) {
     auto next = leader_election{two, name}.try_campaign();
     EXPECT_TRUE(watch.next_for(20s));
     ASSERT_TRUE(watch.leader());
-    EXPECT_EQ(watch.leader()->term, next->term());
+    EXPECT_EQ(watch.leader()->token, next->token());
 }
 
 TEST_F(election_suite, a_follower_and_a_candidate_can_be_cancelled) {
@@ -223,7 +223,7 @@ TEST_F(election_suite, eight_candidates_never_lead_at_once_and_terms_only_grow) 
                 for (int term = 0; term < terms_each; ++term) {
                     auto leading = election.campaign();
                     EXPECT_EQ(++leaders, 1);
-                    terms.push_back(leading->term().number);
+                    terms.push_back(leading->token().number);
                     leading->proclaim(std::to_string(term));
                     --leaders;
                 }
@@ -251,12 +251,12 @@ TEST_F(election_suite, a_term_goes_on_in_another_process) {
     auto leading = here.try_campaign();
     ASSERT_TRUE(leading);
     leading->proclaim("10.0.0.7");
-    const auto term = leading->term();
+    const auto term = leading->token();
     const std::string parcel = detach(std::move(*leading)).text();
     EXPECT_FALSE(is_granted(there.try_campaign())) << "it is not vacant";
     auto next = there.adopt(detached_lease::from_text(parcel));
     ASSERT_TRUE(next);
-    EXPECT_EQ(next->term(), term);
+    EXPECT_EQ(next->token(), term);
     EXPECT_EQ(metadata_of(first_, name), "10.0.0.7");
     EXPECT_TRUE(current_leader(first_, name)->node_info.starts_with("two@"));
     next->proclaim("10.0.0.8");
@@ -275,7 +275,7 @@ TEST_F(election_suite, an_office_is_detached_for_a_term_and_adopted_by_its_own_n
     const key name = fresh("office");
     auto leading = leader_election{one, name}.try_campaign();
     ASSERT_TRUE(leading);
-    const auto term = leading->term();
+    const auto term = leading->token();
     const detached_lease parcel = detach_for(std::move(*leading), 10min);
     one.end();
     const auto failure = thrown_by([&] {
@@ -285,7 +285,7 @@ TEST_F(election_suite, an_office_is_detached_for_a_term_and_adopted_by_its_own_n
     EXPECT_EQ(failure->code(), errc::invalid_argument);
     auto next = leader_election{two, name}.adopt(parcel);
     ASSERT_TRUE(next);
-    EXPECT_EQ(next->term(), term);
+    EXPECT_EQ(next->token(), term);
 }
 
 TEST_F(election_suite, bad_settings_are_refused) {

@@ -124,7 +124,7 @@ acquire_request history_side::mutex_request(const history_step& what) const {
         std::nullopt,
         std::chrono::hours{what.hours},
         what.owner % 2 == 0 ? "" : "words of " + std::to_string(what.owner)};
-    if (what.term_hours > 0) wanted.hold_at_most = std::chrono::hours{what.term_hours};
+    if (what.term_hours > 0) wanted.fixed_term = std::chrono::hours{what.term_hours};
     return wanted;
 }
 
@@ -169,8 +169,9 @@ std::string history_side::text_of(const identity& who) const {
 std::string history_side::text_of(const lock_info& info) const {
     std::string text = "token " + std::to_string(info.token.number);
     if (!info.is_held) return text + " free";
-    text += " held by " + (info.owner ? text_of(*info.owner) : "nobody") + " of " +
-            (info.session ? text_of(*info.session) : "no session") + " on " + info.node_info;
+    text += " held by " + (info.owner ? text_of(info.owner->untyped()) : "nobody") + " of " +
+            (info.session ? text_of(info.session->untyped()) : "no session") + " on " +
+            info.node_info;
     text += " for " + hours_of(info.held_for) + ", left " + hours_of(info.remaining);
     if (info.kind != lock_kind::mutex) {
         return text + ", " + name_of(info.kind) + " " + name_of(info.mode) + " " +
@@ -195,12 +196,13 @@ std::string history_side::text_of(const hand_over_result& answer, const history_
     tell(history_event::kind::released, by);
     if (answer.status == hand_over_status::freed) return "freed";
     const successor& next = answer.next.value();
-    const auto owner = owners_.find(next.owner);
+    const auto owner = owners_.find(next.owner.untyped());
     if (owner == owners_.end()) return "handed over to a stranger";
     note_grant(queued_[{by.key, owner->second}], next.token.number);
-    std::string text = "handed over to " + text_of(next.owner) + " of " + text_of(next.session) +
-                       " under " + std::to_string(next.token.number);
-    if (next.hold_at_most) text += " for " + hours_of(*next.hold_at_most);
+    std::string text = "handed over to " + text_of(next.owner.untyped()) + " of " +
+                       text_of(next.session.untyped()) + " under " +
+                       std::to_string(next.token.number);
+    if (next.fixed_term) text += " for " + hours_of(*next.fixed_term);
     return text;
 }
 

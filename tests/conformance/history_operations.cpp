@@ -9,7 +9,7 @@
 #include "locks/holder_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "session/session_store.hpp"
-#include "support/sweep.hpp"
+#include "support/clean_up.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -355,9 +355,9 @@ struct history_operations {
     CARRY_OUT(list_sessions) {
         std::string text = what.hours > 0 ? "all:" : "";
         for (const session_info& each : stores.get<session_store>().list(on)) {
-            if (!side.people_.contains(each.id)) continue;
+            if (!side.people_.contains(each.id.untyped())) continue;
             const auto left = std::chrono::round<hours>(each.remaining).count();
-            text += side.text_of(each.id) + (each.is_live ? " live " : " dead ") +
+            text += side.text_of(each.id.untyped()) + (each.is_live ? " live " : " dead ") +
                     std::to_string(left) + " h; ";
         }
         return text;
@@ -393,17 +393,17 @@ struct history_operations {
 
     CARRY_OUT(free_locks_of_the_dead) {
         (void)side, (void)what;
-        return std::to_string(sweep(on, stores, upkeep_task::dead_locks));
+        return std::to_string(clean_up(on, stores, upkeep_task::dead_locks));
     }
     CARRY_OUT(remove_dead) {
         (void)side, (void)what;
         // Engines differ in how many rows of dead holders they keep, so the number is not compared.
-        sweep(on, stores, upkeep_task::dead_holders);
+        clean_up(on, stores, upkeep_task::dead_holders);
         return "done";
     }
     CARRY_OUT(remove_dead_waiters) {
         (void)side, (void)what;
-        sweep(on, stores, upkeep_task::dead_waiters);  // not compared either
+        clean_up(on, stores, upkeep_task::dead_waiters);  // not compared either
         return "done";
     }
     // A session is old when everything that can refer to it was looked through.
@@ -413,12 +413,12 @@ struct history_operations {
         const std::string freed = free_locks_of_the_dead(side, on, stores, what);
         const hours retention{what.hours};
         return freed + " locks, " +
-               std::to_string(sweep(on, stores, upkeep_task::old_sessions, retention));
+               std::to_string(clean_up(on, stores, upkeep_task::old_sessions, retention));
     }
     CARRY_OUT(remove_idle_locks) {
         remove_dead(side, on, stores, what);
         const hours retention{what.hours};
-        return std::to_string(sweep(on, stores, upkeep_task::idle_locks, retention));
+        return std::to_string(clean_up(on, stores, upkeep_task::idle_locks, retention));
     }
 
 private:

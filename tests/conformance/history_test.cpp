@@ -6,6 +6,7 @@
 
 #include "conformance/backend.hpp"
 #include "conformance/history_run.hpp"
+#include "core/handle_maker.hpp"
 #include "database/database.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/migrate.hpp"
@@ -36,7 +37,7 @@ public:
     using passing_hold_store::passing_hold_store;
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         acquire_result answer = passing_hold_store::try_acquire(on, wanted);
-        if (answer.token.number > 1 && wanted.hold_at_most) --answer.token.number;
+        if (answer.token.number > 1 && wanted.fixed_term) --answer.token.number;
         return answer;
     }
 };
@@ -92,11 +93,11 @@ history_place make_model(const std::function<void(store_set&)>& change = [](stor
     const auto model = std::make_shared<memory_database>();
     auto stores = model->stores();
     change(*stores);
-    database over{std::make_shared<database::implementation>(
+    database over = handle_maker::share<database>(
         [model](std::chrono::milliseconds) { return model->connect(); },
         std::move(stores),
         database_settings{}
-    )};
+    );
     return {
         "the model",
         std::move(over),

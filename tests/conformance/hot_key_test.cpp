@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conformance/queue_suite.hpp"
-#include "database/doorbell.hpp"
+#include "database/wakeup_socket.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "support/granted.hpp"
@@ -17,12 +17,12 @@ namespace {
 
 class hot_key_suite : public queue_suite {};
 
-// If the database itself can tell waiters in other processes (a bell), they need not ask it.
-TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_and_never_else) {
+// If the database itself can notify waiters in other processes, they need not ask it.
+TEST_F(hot_key_suite, each_hand_over_to_another_process_notifies_once_and_nothing_else_does) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     for (int each = 0; each < 5; ++each) EXPECT_TRUE(mutex(one, name).try_acquire());
-    EXPECT_EQ(first_.inner()->waits().rings(), 0) << "nobody was waiting";
+    EXPECT_EQ(first_.inner()->waits().notifications(), 0) << "nobody was waiting";
     constexpr int rounds = 5;
     for (int round = 0; round < rounds; ++round) {
         auto held = mutex{one, name}.try_acquire();
@@ -37,18 +37,18 @@ TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_
         ASSERT_TRUE(got && *got);
         (*got)->release();
     }
-    EXPECT_EQ(first_.inner()->waits().rings(), rounds);
-    EXPECT_EQ(second_.inner()->waits().rings(), 0);
+    EXPECT_EQ(first_.inner()->waits().notifications(), rounds);
+    EXPECT_EQ(second_.inner()->waits().notifications(), 0);
 }
 
-// This waiter never asks by itself here: only the bell can wake it, and then it asks once.
-TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
-    if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";
+// This waiter never asks by itself here: only the notification can wake it, and then it asks once.
+TEST_F(hot_key_suite, a_notification_wakes_a_waiter_of_another_process_for_one_look) {
+    if (!current().has_notifications) GTEST_SKIP() << "a feature of some engines, never a promise";
     const auto counted = std::make_shared<gate>();
     const database far = current().open_through(counted);
     session one{first_, calm("one")}, two{far, calm("two")};
     const key name = fresh("k");
-    // The bell of a file rings for every commit: also for the release before, for the grant and
+    // A file notifies of every commit: also for the release before, for the grant and
     // for the waiter's own entry in the queue, if these are heard late.
     const int max_looks = current().has_concurrent_writers ? 1 : 4;
     std::vector<std::chrono::microseconds> latencies;
@@ -63,7 +63,7 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
             had = local_clock::now();
         }};
         // It has asked all it asks before it waits.
-        ASSERT_TRUE(eventually([&] { return far.inner()->waits().seated() == 1; }));
+        ASSERT_TRUE(eventually([&] { return far.inner()->waits().queued() == 1; }));
         ASSERT_TRUE(eventually([&] { return far.inner()->waits().is_listening(); }));
         const auto released = local_clock::now();
         const auto before = counted->passed();
@@ -79,10 +79,10 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
               << " us, at most " << latencies.back().count() << " us\n";
 }
 
-// Nobody looks here, and no bell of a database is heard: so it is the room's own.
-TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
+// Nobody looks here, and no database notifies: so it is the datagram.
+TEST_F(hot_key_suite, a_datagram_alone_wakes_a_waiter_of_another_process) {
     for (const database& each : {first_, second_}) {
-        each.inner()->waits().suppress_bells_of_database();
+        each.inner()->waits().suppress_database_notifications();
     }
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -92,22 +92,22 @@ TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
         ASSERT_TRUE(held);
         std::optional<acquisition> got;
         thread waiting{[&] { got = mutex{two, name, deaf()}.acquire_for(60s); }};
-        ASSERT_TRUE(eventually([&] { return second_.inner()->waits().seated() == 1; }));
+        ASSERT_TRUE(eventually([&] { return second_.inner()->waits().queued() == 1; }));
         held->release();
         waiting.join();
         ASSERT_TRUE(got && *got) << round;
         (*got)->release();
     }
-    EXPECT_EQ(first_.inner()->waits().direct_rings(), rounds);
-    EXPECT_EQ(second_.inner()->waits().looks(), rounds) << "each bell is one look";
+    EXPECT_EQ(first_.inner()->waits().datagrams(), rounds);
+    EXPECT_EQ(second_.inner()->waits().looks(), rounds) << "each datagram is one look";
 }
 
-// Bells for one key do not put off the look at all others, which alone finds a holder's end.
+// Notifications of one key do not put off the look at all others, which alone finds a holder's end.
 TEST_F(hot_key_suite, a_busy_key_keeps_nobody_elses_turn_away) {
     session one{first_, calm("one")}, two{second_, calm("two")}, third{second_, calm("third")};
     const key hot = fresh("hot"), other = fresh("other");
     mutex_settings for_a_second;
-    for_a_second.hold_at_most = 1s;
+    for_a_second.fixed_term = 1s;
     auto held = mutex{one, other, for_a_second}.try_acquire();
     ASSERT_TRUE(held);
     std::atomic<bool> is_over = false;
@@ -127,11 +127,11 @@ TEST_F(hot_key_suite, a_busy_key_keeps_nobody_elses_turn_away) {
 }
 
 // Each row names a socket of which nobody is at the other end.
-TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_database_rings) {
-    if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";
+TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_database_notifies) {
+    if (!current().has_notifications) GTEST_SKIP() << "a feature of some engines, never a promise";
     std::string gone;
     {
-        doorbell closed{""};
+        wakeup_socket closed{""};
         std::string complaint;
         gone = closed.address(complaint);
         ASSERT_EQ(complaint, "");
@@ -140,72 +140,72 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
     const key name = fresh("k");
     auto& room = second_.inner()->waits();
     acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
-    wanted.bell = gone;
+    wanted.wakeup_address = gone;
     for (int round = 0; round < 3; ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held);
         wanted.owner = owner_id::random();
-        const auto seat = room.expect(name, wanted.owner, {1h, 1h});
+        const auto waiter = room.expect(name, wanted.owner, {1h, 1h});
         const auto queued = second_.inner()->use([&](connection& on, store_set& stores) {
             return stores.get<waiter_store>().enqueue(on, wanted);
         });
         ASSERT_EQ(queued.status, enqueue_status::waiting);
-        room.enter(*seat, queued.ticket);
+        room.enter(*waiter, queued.ticket);
         ASSERT_TRUE(eventually([&] { return room.is_listening(); }));
         held->release();
-        const auto heard = room.wait(*seat, local_clock::now() + 60s, {}, {});
-        room.leave(*seat);
+        const auto heard = room.wait(*waiter, local_clock::now() + 60s, {}, {});
+        room.leave(*waiter);
         ASSERT_TRUE(heard);
         EXPECT_EQ(heard->status, look_status::granted);
         second_.inner()->use([&](connection& on, store_set& stores) {
             stores.get<hold_store>().release_owner(on, name, wanted.owner);
         });
     }
-    EXPECT_EQ(first_.inner()->waits().direct_rings(), 0);
-    EXPECT_EQ(first_.inner()->waits().rings(), 3);
+    EXPECT_EQ(first_.inner()->waits().datagrams(), 0);
+    EXPECT_EQ(first_.inner()->waits().notifications(), 3);
 }
 
 // A forger, or a mistake in a hand-over, would send this.
-TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_nothing) {
+TEST_F(hot_key_suite, a_datagram_for_somebody_elses_turn_costs_looks_and_grants_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     ASSERT_TRUE(held);
     for (const database& each : {first_, second_}) {
-        each.inner()->waits().suppress_bells_of_database();
+        each.inner()->waits().suppress_database_notifications();
     }
     auto& room = second_.inner()->waits();
-    const std::string bell = room.address();
-    ASSERT_NE(bell, "");
+    const std::string address = room.address();
+    ASSERT_NE(address, "");
     acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
-    wanted.bell = bell;
-    const auto seat = room.expect(name, wanted.owner, {1h, 1h});
+    wanted.wakeup_address = address;
+    const auto waiter = room.expect(name, wanted.owner, {1h, 1h});
     const auto queued = second_.inner()->use([&](connection& on, store_set& stores) {
         return stores.get<waiter_store>().enqueue(on, wanted);
     });
-    room.enter(*seat, queued.ticket);
-    const auto ring_wrongly = [&](const owner_id& whom) {
+    room.enter(*waiter, queued.ticket);
+    const auto notify_wrongly = [&](const owner_id& whom) {
         first_.inner()->use([&](connection& on, store_set& stores) {
-            const successor wrong{name, whom, two.id(), {held->token().number + 1}, {}, bell};
+            const successor wrong{name, whom, two.id(), {held->token().number + 1}, {}, address};
             first_.inner()->waits().announce(on, stores, wrong, local_clock::now());
         });
     };
-    for (int each = 0; each < 100; ++each) ring_wrongly(owner_id::random());
+    for (int each = 0; each < 100; ++each) notify_wrongly(owner_id::random());
     EXPECT_EQ(room.looks(), 0) << "nobody of that name sits here";
     const auto began = local_clock::now();
     ASSERT_TRUE(eventually([&] {
-        ring_wrongly(wanted.owner);  // again, where the socket is full still of the others
+        notify_wrongly(wanted.owner);  // again, where the socket is full still of the others
         return room.looks() >= 1;
     }));
-    // A process that knows the owner id and rings without a pause causes a look every few ms.
-    for (int each = 0; each < 2000; ++each) ring_wrongly(wanted.owner);
+    // A process that knows the owner id and sends without a pause causes a look every few ms.
+    for (int each = 0; each < 2000; ++each) notify_wrongly(wanted.owner);
     const int looks = room.looks();
     EXPECT_LE(looks, (local_clock::now() - began) / 5ms + 2);
-    EXPECT_FALSE(room.wait(*seat, local_clock::now() + 20ms, {}, {})) << "it is not its turn";
+    EXPECT_FALSE(room.wait(*waiter, local_clock::now() + 20ms, {}, {})) << "it is not its turn";
     EXPECT_TRUE(held->verify());
     EXPECT_EQ(held->release(), release_outcome::released);
-    const auto heard = room.wait(*seat, local_clock::now() + 60s, {}, {});
-    room.leave(*seat);
+    const auto heard = room.wait(*waiter, local_clock::now() + 60s, {}, {});
+    room.leave(*waiter);
     ASSERT_TRUE(heard) << "and now it is";
     EXPECT_EQ(heard->token.number, held->token().number + 1);
     second_.inner()->use([&](connection& on, store_set& stores) {
@@ -213,17 +213,17 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
     });
 }
 
-TEST_F(hot_key_suite, a_flood_of_forged_bells_starves_nobody) {
+TEST_F(hot_key_suite, a_flood_of_forged_datagrams_starves_nobody) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
-    const std::string bell = second_.inner()->waits().address();
-    ASSERT_NE(bell, "");
+    const std::string address = second_.inner()->waits().address();
+    ASSERT_NE(address, "");
     std::atomic<bool> is_over = false;
     std::atomic<int> sent = 0;
     thread flood{[&] {
-        doorbell forger{""};
+        wakeup_socket forger{""};
         while (!is_over) {
-            if (forger.ring(bell, owner_id::random())) {
+            if (forger.send(address, owner_id::random())) {
                 ++sent;
             } else {
                 std::this_thread::yield();
@@ -260,7 +260,7 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
         const auto before = counted->passed();
         thread queueing{
             [&] { EXPECT_FALSE(is_granted(mutex(one, name, deaf).acquire(cancel.get_token()))); }};
-        EXPECT_TRUE(eventually([&] { return db.inner()->waits().seated() == 1; }));
+        EXPECT_TRUE(eventually([&] { return db.inner()->waits().queued() == 1; }));
         const auto calls = counted->passed() - before;
         cancel.request_stop();
         return calls;

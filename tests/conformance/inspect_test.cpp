@@ -77,18 +77,17 @@ TEST_F(inspect_suite, pages_put_together_are_the_list_and_are_counted) {
     ASSERT_EQ(all.size(), 8U);
     for (const int limit : {1, 2, 3, 4, 5, 8, 9, 1000}) {
         std::vector<std::pair<std::string, fencing_token>> found;
-        lock_filter filter{stem + "/", "", limit};
-        for (std::optional<std::string> next{""}; next;) {
-            filter.after = *next;
-            const lock_page page = list_some_locks(second_, filter);
-            next = page.next;
-            ASSERT_LE(page.locks.size(), static_cast<std::size_t>(limit));
-            ASSERT_FALSE(page.locks.empty());
-            for (const lock_info& each : page.locks) {
+        lock_filter filter{.prefix = stem + "/", .limit = limit};
+        do {
+            const auto some = list_locks(second_, filter);
+            filter.after = some.next;
+            ASSERT_LE(some.size(), static_cast<std::size_t>(limit));
+            ASSERT_FALSE(some.empty());
+            for (const lock_info& each : some) {
                 found.emplace_back(each.key, each.token);
                 EXPECT_EQ(each.holders, each.key == stem + "/d" ? 3 : each.is_held ? 1 : 0);
             }
-        }
+        } while (filter.after);
         std::vector<std::pair<std::string, fencing_token>> wanted;
         std::size_t of_one_key = 0;
         for (const lock_info& each : all) {
@@ -99,9 +98,9 @@ TEST_F(inspect_suite, pages_put_together_are_the_list_and_are_counted) {
         }
         EXPECT_EQ(found, wanted) << "in pages of " << limit;
     }
-    EXPECT_TRUE(list_some_locks(second_, {stem + "/x", "", 1}).locks.empty());
-    EXPECT_THROW(list_some_locks(second_, {"", "", 0}), error);
-    EXPECT_THROW(list_some_locks(second_, {"", "", 1001}), error);
+    EXPECT_TRUE(list_locks(second_, {.prefix = stem + "/x", .limit = 1}).empty());
+    EXPECT_THROW(list_locks(second_, {.limit = 0}), error);
+    EXPECT_THROW(list_locks(second_, {.limit = 1001}), error);
 
     const lock_counts counted = count_locks(second_, stem + "/");
     EXPECT_EQ(counted.keys, 5);
@@ -195,7 +194,7 @@ TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_
     std::vector<acquisition> held;
     std::stop_source enough;
     std::vector<thread> waiting;
-    const auto count = [&] { return list_all_waiters(first_, stem + "/").size(); };
+    const auto count = [&] { return list_waiters(first_, {.prefix = stem + "/"}).size(); };
     for (const char* tail : {"/b", "/a", "x"}) {
         const key name{stem + tail};
         held.push_back(mutex{one_, name}.try_acquire());
@@ -208,7 +207,7 @@ TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_
             ASSERT_TRUE(eventually([&] { return list_waiters(first_, name).size() > before; }));
         }
     }
-    const auto found = list_all_waiters(first_, stem + "/");
+    const auto found = list_waiters(first_, {.prefix = stem + "/"});
     ASSERT_EQ(found.size(), 4U);
     for (std::size_t at = 0; at < found.size(); ++at) {
         EXPECT_EQ(found[at].key, stem + (at < 2 ? "/a" : "/b"));
@@ -220,7 +219,7 @@ TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_
     const auto alone = list_waiters(first_, key{stem + "/a"});
     EXPECT_EQ(alone.at(1).owner, found[1].owner);
     EXPECT_EQ(alone.at(1).key, stem + "/a");
-    EXPECT_EQ(list_all_waiters(first_, stem).size(), 6U);
+    EXPECT_EQ(list_waiters(first_, {.prefix = stem}).size(), 6U);
     enough.request_stop();
     for (thread& each : waiting) each.join();
     EXPECT_EQ(count(), 0U);
@@ -277,7 +276,7 @@ TEST_F(inspect_suite, free_keys_have_their_last_holder_and_those_that_are_held_a
     ASSERT_TRUE(lost);
     expire(dying);
 
-    const auto found = list_free_keys(first_, stem + "/");
+    const auto found = list_free_keys(first_, {.prefix = stem + "/"});
     std::vector<std::string> names;
     for (const lock_info& each : found) {
         names.push_back(each.key.substr(stem.size()));
@@ -307,19 +306,19 @@ TEST_F(inspect_suite, free_keys_come_in_pages) {
     }
     auto held = mutex{one_, stem + "/3"}.try_acquire();
     std::string all;
-    std::string last;
+    lock_filter filter{.prefix = stem, .limit = 2};
     std::size_t pages = 0;
-    for (auto page = list_free_keys(first_, stem, {}, 2); !page.empty();
-         page = list_free_keys(first_, stem, last, 2)) {
-        EXPECT_LE(page.size(), 2U);
-        for (const lock_info& each : page) all += each.key.substr(stem.size());
-        last = page.back().key;
+    do {
+        const auto some = list_free_keys(first_, filter);
+        EXPECT_EQ(some.size(), 2U);
+        for (const lock_info& each : some) all += each.key.substr(stem.size());
+        filter.after = some.next;
         ++pages;
-    }
+    } while (filter.after);
     EXPECT_EQ(all, "/1/2/4/5");
     EXPECT_EQ(pages, 2U);
-    for (const int limit : {0, -1, 100'001}) {
-        const auto refused = thrown_by([&] { list_free_keys(first_, stem, {}, limit); });
+    for (const int limit : {0, -1, 1001}) {
+        const auto refused = thrown_by([&] { list_free_keys(first_, {.limit = limit}); });
         ASSERT_TRUE(refused) << limit;
         EXPECT_EQ(refused->code(), errc::invalid_argument);
     }

@@ -162,7 +162,7 @@ TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
         });
         EXPECT_EQ(effects(), (std::multiset<std::string>{"0", "1"}));
         const auto left = list_jobs(plain_, {.queue = queue_});
-        EXPECT_TRUE(left.empty()) << left.size() << " left, " << name_of(left.front().state);
+        EXPECT_TRUE(left.empty()) << left.size() << " left, " << name_of(left[0].state);
     }
     EXPECT_GT(number, 10) << "so few calls make no worker";
     EXPECT_LT(number, max_calls);

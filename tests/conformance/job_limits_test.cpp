@@ -22,11 +22,11 @@ protected:
             return queues.find_queue(on, queue_);
         });
     }
-    static bool take_turn(
+    static bool begin_maintenance(
         const database& by, const std::string& queue, std::chrono::microseconds every
     ) {
         return with_stores(by, [&](connection& on, store_set& stores) {
-            return stores.get<job_queue_store>().take_turn(on, queue, every);
+            return stores.get<job_queue_store>().begin_maintenance(on, queue, every);
         });
     }
 };
@@ -222,19 +222,19 @@ TEST_F(job_limits_suite, a_row_that_a_pause_made_has_no_limits) {
 }
 
 TEST_F(job_limits_suite, of_all_who_ask_one_looks_after_a_queue_in_each_time) {
-    EXPECT_TRUE(take_turn(first_, queue_, 1h));
-    EXPECT_FALSE(take_turn(first_, queue_, 1h));
-    EXPECT_FALSE(take_turn(second_, queue_, 1h));
-    EXPECT_TRUE(take_turn(second_, fresh("elsewhere"), 1h));
+    EXPECT_TRUE(begin_maintenance(first_, queue_, 1h));
+    EXPECT_FALSE(begin_maintenance(first_, queue_, 1h));
+    EXPECT_FALSE(begin_maintenance(second_, queue_, 1h));
+    EXPECT_TRUE(begin_maintenance(second_, fresh("elsewhere"), 1h));
     current().age_queue(queue_, 59min);
-    EXPECT_FALSE(take_turn(second_, queue_, 1h));
-    EXPECT_TRUE(take_turn(second_, queue_, 50min)) << "for who asks more often";
+    EXPECT_FALSE(begin_maintenance(second_, queue_, 1h));
+    EXPECT_TRUE(begin_maintenance(second_, queue_, 50min)) << "for who asks more often";
     current().age_queue(queue_, 2h);
     std::atomic<int> turns = 0;
     {
         std::vector<thread> threads;
         for (int each = 0; each < 6; ++each) {
-            threads.emplace_back([&] { turns += take_turn(open(), queue_, 1h) ? 1 : 0; });
+            threads.emplace_back([&] { turns += begin_maintenance(open(), queue_, 1h) ? 1 : 0; });
         }
     }
     EXPECT_EQ(turns, 1);

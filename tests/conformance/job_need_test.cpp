@@ -13,10 +13,12 @@ namespace {
 class job_need_suite : public job_suite {
 protected:
     job_id enqueue_after(
-        std::vector<job_id> needs, need_until until = need_until::completed, new_job what = {}
+        std::vector<job_id> needs,
+        dependency_until until = dependency_until::completed,
+        new_job what = {}
     ) const {
-        what.needs = std::move(needs);
-        what.needs_until = until;
+        what.depends_on = std::move(needs);
+        what.depends_until = until;
         return jobs_.enqueue(what).id;
     }
     std::int64_t settle(const std::vector<job_id>& ended) const {
@@ -67,7 +69,7 @@ protected:
 TEST_F(job_need_suite, it_is_blocked_until_what_it_needs_has_completed) {
     const job_id first = enqueue(), then = enqueue_after({first});
     EXPECT_EQ(state(then), job_state::blocked);
-    EXPECT_EQ(find_job(second_, then)->needs, std::vector{first});
+    EXPECT_EQ(find_job(second_, then)->depends_on, std::vector{first});
     EXPECT_EQ(look().next_due_in, std::nullopt) << "nothing comes due by time";
     EXPECT_TRUE(look().some_are_needed);
     EXPECT_EQ(settle({first}), 0) << "it has not ended";
@@ -84,12 +86,12 @@ TEST_F(job_need_suite, it_is_blocked_until_what_it_needs_has_completed) {
 
 TEST_F(job_need_suite, it_waits_for_the_last_of_those_it_needs) {
     const job_id a = enqueue(), b = enqueue(), c = enqueue(), then = enqueue_after({c, a, b, a});
-    EXPECT_EQ(find_job(second_, then)->needs, (std::vector{a, b, c}));
+    EXPECT_EQ(find_job(second_, then)->depends_on, (std::vector{a, b, c}));
     complete_next();
     EXPECT_EQ(settle({a}), 0);
     complete_next();
     EXPECT_EQ(settle({a, b}), 0);
-    EXPECT_EQ(find_job(second_, then)->needs, std::vector{c});
+    EXPECT_EQ(find_job(second_, then)->depends_on, std::vector{c});
     complete_next();
     EXPECT_EQ(settle({c}), 1);
 }
@@ -132,7 +134,7 @@ TEST_F(job_need_suite, it_is_cancelled_where_one_it_needs_is_given_up) {
 }
 
 TEST_F(job_need_suite, it_goes_on_where_that_is_what_it_wants) {
-    const job_id first = enqueue(), then = enqueue_after({first}, need_until::ended);
+    const job_id first = enqueue(), then = enqueue_after({first}, dependency_until::ended);
     discard_next();
     EXPECT_EQ(settle({first}), 1);
     EXPECT_EQ(state(then), job_state::available);
@@ -156,7 +158,7 @@ TEST_F(job_need_suite, it_is_cancelled_also_where_the_reason_stands_there) {
 TEST_F(job_need_suite, replacing_its_payload_leaves_it_waiting) {
     const job_id first = enqueue();
     new_job what = unique("one");
-    const job_id then = enqueue_after({first}, need_until::completed, what);
+    const job_id then = enqueue_after({first}, dependency_until::completed, what);
     what.conflict = on_conflict::replace;
     what.payload = "new";
     EXPECT_EQ(jobs_.enqueue(what).id, then);
@@ -166,7 +168,7 @@ TEST_F(job_need_suite, replacing_its_payload_leaves_it_waiting) {
     EXPECT_EQ(jobs_.enqueue(what).id, then);
     EXPECT_EQ(state(then), job_state::blocked) << "also by one with a time";
     what.delay = 0s;
-    what.needs = {first};
+    what.depends_on = {first};
     const auto refused = thrown_by([&] { jobs_.enqueue(what); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->code(), errc::invalid_argument);
@@ -189,7 +191,7 @@ TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it
 TEST_F(job_need_suite, a_job_of_a_dead_worker_is_kept_for_those_that_wait_for_it_alone) {
     set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});
     const job_queue others{first_, fresh("others")};
-    others.enqueue({.needs = {others.enqueue({}).id}});
+    others.enqueue({.depends_on = {others.enqueue({}).id}});
     new_job what;
     what.max_rescues = 1;
     const job_id given_up = enqueue(what), cancelled = enqueue(), needed = enqueue(what);
@@ -259,12 +261,12 @@ TEST_F(job_need_suite, nothing_is_there_where_the_transaction_is_rolled_back) {
     const job_id first = enqueue();
     {
         transaction tx = first_.begin();
-        jobs_.enqueue_in(tx, {.needs = {first}});
+        jobs_.enqueue_in(tx, {.depends_on = {first}});
         tx.rollback();
     }
     EXPECT_FALSE(is_needed(first));
     transaction tx = first_.begin();
-    const job_id then = jobs_.enqueue_in(tx, {.needs = {first}}).id;
+    const job_id then = jobs_.enqueue_in(tx, {.depends_on = {first}}).id;
     tx.commit();
     EXPECT_EQ(state(then), job_state::blocked);
     complete_next();
@@ -273,10 +275,13 @@ TEST_F(job_need_suite, nothing_is_there_where_the_transaction_is_rolled_back) {
 
 TEST_F(job_need_suite, those_of_a_list_may_need_each_other_in_any_order) {
     const auto made = jobs_.enqueue_many(
-        {{.needs_of_list = {2}}, {.needs_of_list = {0, 2}}, {}, {.needs_of_list = {1, 1}}}
+        {{.depends_on_listed = {2}},
+         {.depends_on_listed = {0, 2}},
+         {},
+         {.depends_on_listed = {1, 1}}}
     );
     EXPECT_EQ(state(made[2].id), job_state::available);
-    EXPECT_EQ(find_job(second_, made[1].id)->needs, (std::vector{made[0].id, made[2].id}));
+    EXPECT_EQ(find_job(second_, made[1].id)->depends_on, (std::vector{made[0].id, made[2].id}));
     std::vector<job_id> order;
     std::mutex mutex;
     drain([&](leasehold::job& mine) {
@@ -294,18 +299,20 @@ TEST_F(job_need_suite, a_circle_is_refused_and_named) {
         EXPECT_NE(std::string(failure->what()).find(words), std::string::npos) << failure->what();
         EXPECT_TRUE(list_jobs(first_, {.queue = queue_}).empty());
     };
-    refused({{.needs_of_list = {0}}}, "circle, or for one that does: 0");
+    refused({{.depends_on_listed = {0}}}, "circle, or for one that does: 0");
     refused(
-        {{}, {.needs_of_list = {3}}, {.needs_of_list = {1, 0}}, {.needs_of_list = {2}}},
+        {{}, {.depends_on_listed = {3}}, {.depends_on_listed = {1, 0}}, {.depends_on_listed = {2}}},
         "circle, or for one that does: 1, 2, 3"
     );
-    refused({{.needs_of_list = {1}}}, "needs job 1, and the list has 1, from 0 on");
-    refused({{.needs = {job_id{1} << 60}}}, "it was never enqueued");
-    refused({{.needs = {0}}}, "there is no job 0");
-    refused({{.delay = 1s, .needs = {1}}}, "no run_at and no delay");
+    refused({{.depends_on_listed = {1}}}, "needs job 1, and the list has 1, from 0 on");
+    refused({{.depends_on = {job_id{1} << 60}}}, "it was never enqueued");
+    refused({{.depends_on = {0}}}, "there is no job 0");
+    refused({{.delay = 1s, .depends_on = {1}}}, "no run_at and no delay");
     // The third is the first.
     refused(
-        {{.unique_key = "k", .needs_of_list = {1}}, {.needs_of_list = {2}}, {.unique_key = "k"}},
+        {{.unique_key = "k", .depends_on_listed = {1}},
+         {.depends_on_listed = {2}},
+         {.unique_key = "k"}},
         "circle, or for one that does: 0, 1"
     );
 }

@@ -357,13 +357,13 @@ TEST_F(job_queue_suite, all_queues_are_described_as_each_of_them_is) {
 
 TEST_F(job_queue_suite, a_queue_is_there_from_its_first_job_or_setting_on) {
     const std::vector<std::string> names{
-        fresh("waits"), fresh("is_due"), fresh("is_paused"), fresh("is_swept")};
+        fresh("waits"), fresh("is_due"), fresh("is_paused"), fresh("is_maintained")};
     for (const std::string& each : names) EXPECT_FALSE(is_named(each));
     with_stores(first_, [&](connection& on, store_set& stores) {
         stores.get<job_store>().enqueue(on, names[0], {delayed(1h)});
         stores.get<job_store>().enqueue(on, names[1], {new_job{}});
         stores.get<job_queue_store>().set_paused(on, names[2], true);
-        return stores.get<job_queue_store>().take_turn(on, names[3], 1h);
+        return stores.get<job_queue_store>().begin_maintenance(on, names[3], 1h);
     });
     for (const std::string& each : names) EXPECT_TRUE(is_named(each));
 }

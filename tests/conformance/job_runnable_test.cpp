@@ -1,13 +1,13 @@
 // An idle worker starts a job that becomes runnable in any way, long before the worker's next look.
-// The ways of people and enqueuers: job_bell_test.cpp.
+// The ways of people and enqueuers: job_notification_test.cpp.
 #include <stdexcept>
 
-#include "conformance/job_bell_suite.hpp"
+#include "conformance/job_notification_suite.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class job_runnable_suite : public job_bell_suite {
+class job_runnable_suite : public job_notification_suite {
 protected:
     ~job_runnable_suite() override { may_go_on_ = true; }
 

@@ -66,7 +66,7 @@ protected:
     }
     // Puts schedules that cannot fire on this host, and have been due for longest.
     void put_broken(job_schedule_row like, int count) const {
-        like.what.every = 0s;
+        like.what.every.reset();
         like.what.cron = "* * * * *";
         like.what.zone = "Europe/Nowhere";
         like.next = schedule::instant{};
@@ -80,7 +80,7 @@ protected:
         });
     }
     std::vector<job_info> jobs() const {
-        return list_jobs(second_, {.queue = queue_, .limit = 10'000});
+        return list_jobs(second_, {.queue = queue_, .limit = 10'000}).items;
     }
     // The jobs of a schedule with this policy that has missed five fire times.
     std::int64_t fired_after_five(misfire_policy policy) const {
@@ -100,7 +100,7 @@ protected:
 TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     job_schedule what = rare();
     what.cron = "30 2 * * MON-FRI";
-    what.every = 0s;
+    what.every.reset();
     what.misfire = misfire_policy::catch_up;
     what.max_catch_up = 7;
     what.max_late = 90s;
@@ -117,7 +117,7 @@ TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     const auto found = find_job_schedule(second_, name_).value();
     EXPECT_EQ(found.what.cron, what.cron);
     EXPECT_EQ(found.what.zone, "UTC");
-    EXPECT_EQ(found.what.every, 0s);
+    EXPECT_FALSE(found.what.every);
     EXPECT_EQ(found.what.queue, queue_);
     EXPECT_EQ(found.what.misfire, misfire_policy::catch_up);
     EXPECT_EQ(found.what.max_catch_up, 7);
@@ -340,7 +340,7 @@ TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
     job_schedule what = rare();
     what.every = 1s;
     set_job_schedule(first_, what);
-    // A worker looks when it is rung for; here, where no bell may be heard, a job tells it.
+    // A worker looks when it is notified; here, where no notification may come, a job tells it.
     EXPECT_TRUE(eventually([&] {
         job_queue{first_, queue_}.notify();
         return done >= 1;
@@ -366,7 +366,7 @@ TEST_F(job_schedule_suite, many_long_payloads_are_sent_in_parts) {
 TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     set_job_schedule(first_, rare());
     job_schedule_row broken = row();
-    broken.what.every = 0s;
+    broken.what.every.reset();
     broken.what.cron = "no expression";
     broken.next = schedule::instant{};
     with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
@@ -470,11 +470,11 @@ TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
         EXPECT_FALSE(find_job_schedule(first_, name_));
     };
     refused([](job_schedule& what) { what.cron = "* * * * *"; }, "both");
-    refused([](job_schedule& what) { what.every = 0s; }, "neither");
+    refused([](job_schedule& what) { what.every.reset(); }, "neither");
     refused([](job_schedule& what) { what.every = 500ms; }, "too often");
     refused(
         [](job_schedule& what) {
-            what.every = 0s;
+            what.every.reset();
             what.cron = "0 0 31 2 *";
         },
         "never"

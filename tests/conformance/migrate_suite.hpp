@@ -80,7 +80,7 @@ protected:
             EXPECT_FALSE(step.is_half_applied) << step.version;
             EXPECT_EQ(step.problem, "");
         }
-        session one{another(), {.name = "probe", .reap_every = 0ms}};
+        session one{another(), {.name = "probe", .reap_every = {}}};
         auto held = mutex{one, "probe"}.try_acquire();
         EXPECT_TRUE(held);
         if (has_sql()) {  // the model keeps what it has

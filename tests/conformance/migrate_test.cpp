@@ -125,7 +125,7 @@ TEST_F(migrate_suite, ten_threads_at_once_apply_each_migration_once_and_take_it_
 TEST_F(migrate_suite, down_waits_for_nobody_alive_and_is_not_kept_by_the_dead) {
     migrate(db_);
     {
-        session one{another(), {.name = "still-here", .reap_every = 0ms}};
+        session one{another(), {.name = "still-here", .reap_every = {}}};
         auto held = mutex{one, "kept"}.try_acquire();
         expect_refused([&] { migrate_down(db_, 0); }, errc::busy, {"still-here", "stop"});
         EXPECT_TRUE(held->verify());
@@ -211,8 +211,8 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
         [&] { migrate_down(another(), 0); }, errc::schema_mismatch, {"hints_from_", "newer one"}
     );
     {
-        session one{another(), {.name = "one", .reap_every = 0ms}};
-        session other{another(), {.name = "other", .reap_every = 0ms}};
+        session one{another(), {.name = "one", .reap_every = {}}};
+        session other{another(), {.name = "other", .reap_every = {}}};
         auto held = mutex{one, "k"}.try_acquire();
         EXPECT_FALSE(is_granted(mutex(other, "k").try_acquire()));
         EXPECT_TRUE(held->verify());

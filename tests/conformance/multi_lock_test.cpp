@@ -103,7 +103,7 @@ TEST_F(multi_suite, keys_of_the_dead_unknown_and_free_are_taken_together) {
     auto keys = some(5);
     auto left = multi_lock{dead, {keys[0], keys[3]}}.try_acquire();
     (void)mutex{heir, keys[1]}.try_acquire();  // known, and free again
-    auto term = mutex{other, keys[4], {.hold_at_most = 10min}}.try_acquire();
+    auto term = mutex{other, keys[4], {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(left && term);
     EXPECT_FALSE(is_granted(multi_lock{heir, keys}.try_acquire()));
     expire(dead);
@@ -222,7 +222,7 @@ TEST_F(multi_suite, a_fixed_term_for_all_keys_outlives_its_session) {
     const auto keys = some(2);
     {
         session one{first_, calm("one")};
-        auto held = multi_lock{one, keys, {.hold_at_most = 10min}}.try_acquire();
+        auto held = multi_lock{one, keys, {.fixed_term = 10min}}.try_acquire();
         ASSERT_TRUE(held);
         one.end();
         EXPECT_FALSE(is_granted(multi_lock{other, keys}.try_acquire()));
@@ -240,7 +240,7 @@ TEST_F(multi_suite, bad_sets_and_settings_are_refused_before_anything_is_sent) {
     };
     EXPECT_EQ(code_of({}, {}), errc::invalid_argument);
     EXPECT_EQ(code_of(some(101), {}), errc::invalid_argument);
-    EXPECT_EQ(code_of({"k"}, {.hold_at_most = 0us}), errc::invalid_argument);
+    EXPECT_EQ(code_of({"k"}, {.fixed_term = 0us}), errc::invalid_argument);
     EXPECT_EQ(code_of({"k"}, {.min_poll = 0ms}), errc::invalid_argument);
     auto most = multi_lock{one, some(100)}.try_acquire();
     ASSERT_TRUE(most);

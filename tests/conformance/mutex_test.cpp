@@ -292,9 +292,9 @@ TEST_F(mutex_suite, bad_settings_are_refused_before_anything_is_sent) {
         const auto failure = thrown_by([&] { mutex{one, "k", settings}; });
         return failure ? failure->code() : errc{};
     };
-    EXPECT_EQ(code_of({.hold_at_most = 0us}), errc::invalid_argument);
-    EXPECT_EQ(code_of({.hold_at_most = -1s}), errc::invalid_argument);
-    EXPECT_EQ(code_of({.hold_at_most = 24h * 367}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.fixed_term = 0us}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.fixed_term = -1s}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.fixed_term = 24h * 367}), errc::invalid_argument);
     EXPECT_EQ(code_of({.min_poll = 0ms}), errc::invalid_argument);
     EXPECT_EQ(code_of({.min_poll = 20ms, .max_poll = 10ms}), errc::invalid_argument);
 }

@@ -48,8 +48,8 @@ forbidden_place user_without_ddl(const std::string& url) {
 forbidden_place read_only_sessions(const std::string& url) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const database own = open_prefixed(url, prefix);
-        const auto connect = [own](std::chrono::milliseconds patience) {
-            auto made = own.inner()->connections().connect_apart(patience);
+        const auto connect = [own](std::chrono::milliseconds timeout) {
+            auto made = own.inner()->connections().connect_apart(timeout);
             made->execute("SET SESSION TRANSACTION READ ONLY");
             return made;
         };
@@ -88,6 +88,12 @@ backend make_mysql_backend(const std::string& name) {
     made.forbidden_places = {user_without_ddl(url), read_only_sessions(url)};
     if (name == "mysql") made.forbidden_places.push_back(read_only_schema(url));
     const auto own = std::make_shared<database>(opens(url)(patient()));
+    const std::string prefix = made.open({}).settings().names.prefix;
+    made.run_elsewhere = [=](const backend::visit& visit) {
+        const std::string there = prefix + "elsewhere";
+        const auto open = [&] { return open_prefixed(with_database(url, there), prefix); };
+        run_in_new_database(*own, there, open, visit);
+    };
     made.writes_so_far = [own] {
         transaction tx = own->begin();
         const auto found = tx.execute("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'");

@@ -41,6 +41,7 @@ backend make_backend() {
             settings.observer = std::move(by);
             return others->of(prefix).open(settings, wrap);
         };
+    made.run_elsewhere = [](const backend::visit& visit) { visit(memory_database{}.open()); };
     made.age_session = [model](const session_id& id, std::chrono::microseconds by) {
         model->age_session(id, by);
     };

@@ -76,9 +76,15 @@ backend make_backend() {
     backend made = make_sql_backend(
         "postgres", words, {opens(url), opens(program_url), user_of(program_url)}, fresh_prefix()
     );
-    made.has_bells = true;
+    made.has_notifications = true;
     made.forbidden_places = {closed_schema(url, words), read_only_database(url, words)};
     const auto own = std::make_shared<database>(opens(url)({}));
+    const std::string prefix = made.open({}).settings().names.prefix;
+    made.run_elsewhere = [=](const backend::visit& visit) {
+        const std::string name = prefix + "elsewhere";
+        const auto open = [&] { return open_prefixed(with_database(url, name), prefix); };
+        run_in_new_database(*own, name, open, visit);
+    };
     made.writes_so_far = [own] {
         transaction tx = own->begin();
         // Transaction ids given out plus bytes of log: a refused try must move neither.

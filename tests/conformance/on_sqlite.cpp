@@ -111,9 +111,18 @@ backend make_backend() {
     settings.names.prefix = prefix;
     migrate(open(settings));  // makes the file, which the helpers below open
     backend made = make_sql_backend("sqlite", words, {open, open}, prefix);
-    made.has_bells = true;
+    made.has_notifications = true;
     made.has_concurrent_writers = false;
     made.forbidden_places = {closed_folder(), read_only_file()};
+    made.run_elsewhere = [folder, prefix](const backend::visit& visit) {
+        const std::string file = folder + "/elsewhere.db";
+        {
+            const database there = open_prefixed(file, prefix);
+            migrate(there);
+            visit(there);
+        }
+        fs::remove(file);
+    };
     made.writes_so_far = [folder] {
         // Every write of every connection goes through the log, which only grows until it restarts.
         return static_cast<std::int64_t>(fs::file_size(folder + "/conformance.db-wal"));

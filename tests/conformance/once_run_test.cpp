@@ -90,5 +90,21 @@ TEST_F(once_suite, a_body_may_finish_its_run_in_a_transaction) {
     }
 }
 
+TEST_F(once_suite, a_body_that_returns_without_the_commit_of_its_finish_has_failed) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    const auto outcome = once{one, name, rarely}.run([&](task_run& run) {
+        transaction tx = first_.begin();
+        run.finish_in(tx, {.message = "in tx"});
+        tx.rollback();
+    });
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(*outcome, finish_outcome::recorded);
+    const run_info last = only(list_runs(second_, name.name()));
+    EXPECT_EQ(last.state, run_state::failed);
+    EXPECT_EQ(last.message, "the transaction of finish_in() was not committed");
+    EXPECT_FALSE(describe(second_, name)->is_held);
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -263,11 +263,11 @@ TEST_F(once_suite, a_name_stays_closed_for_hold_at_least_whatever_became_of_the_
     EXPECT_TRUE(run);
 }
 
-TEST_F(once_suite, hold_at_most_is_a_fixed_term_that_outlives_the_session) {
+TEST_F(once_suite, a_fixed_term_outlives_the_session) {
     const key name = fresh("task");
     session other{second_, calm("other")};
     once_settings settings = without_waiting();
-    settings.hold_at_most = 10min;
+    settings.fixed_term = 10min;
     once task{other, name, slow, settings};
     {
         session one{first_, calm("one")};
@@ -284,11 +284,11 @@ TEST_F(once_suite, hold_at_most_is_a_fixed_term_that_outlives_the_session) {
     }
 }
 
-TEST_F(once_suite, a_run_that_took_longer_than_hold_at_most_has_failed_its_tick) {
+TEST_F(once_suite, a_run_that_took_longer_than_its_fixed_term_has_failed_its_tick) {
     const key name = fresh("task");
     session one{first_, calm("one")}, two{second_, calm("two")};
     once_settings settings = without_waiting();
-    settings.hold_at_most = 1s;
+    settings.fixed_term = 1s;
     once elsewhere{two, name, slow, settings};
     {
         auto run = once{one, name, slow, settings}.try_start();
@@ -298,7 +298,7 @@ TEST_F(once_suite, a_run_that_took_longer_than_hold_at_most_has_failed_its_tick)
     }
     const run_info last = only(list_runs(second_, name.name()));
     EXPECT_EQ(last.state, run_state::failed);
-    EXPECT_EQ(last.message, "it took longer than hold_at_most, 1000 ms, and was not finished");
+    EXPECT_EQ(last.message, "it took longer than fixed_term, 1000 ms, and was not finished");
     for (int call = 0; call < 3; ++call) {
         const auto refused = elsewhere.try_start();
         EXPECT_FALSE(refused);
@@ -311,7 +311,7 @@ TEST_F(once_suite, a_run_over_its_limit_leaves_the_record_of_its_successor_alone
     const key name = fresh("task");
     session one{first_, calm("one")}, two{second_, calm("two")};
     once_settings settings = without_waiting();
-    settings.hold_at_most = 1s;
+    settings.fixed_term = 1s;
     std::optional<run_start> next;
     {
         auto run = once{one, name, slow, settings}.try_start();
@@ -434,13 +434,13 @@ TEST_F(once_suite, bad_settings_are_refused_before_anything_is_sent) {
     const auto invalid = errc::invalid_argument;
     EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = -1us; }), invalid);
     EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = hours{367 * 24}; }), invalid);
-    EXPECT_EQ(code_of([](auto& s) { s.hold_at_most = 0us; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.fixed_term = 0us; }), invalid);
     EXPECT_EQ(code_of([](auto& s) { s.max_early = -1ms; }), invalid);
     EXPECT_EQ(code_of([](auto& s) { s.max_early = 2h; }), invalid);
     EXPECT_EQ(
         code_of([](auto& s) {
             s.hold_at_least = 2h;
-            s.hold_at_most = 1h;
+            s.fixed_term = 1h;
         }),
         invalid
     );

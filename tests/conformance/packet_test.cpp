@@ -9,7 +9,7 @@
 #include "locks/holder_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "session/upkeep_store.hpp"
-#include "support/sweep.hpp"
+#include "support/clean_up.hpp"
 
 namespace leasehold::testing {
 namespace {

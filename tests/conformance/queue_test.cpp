@@ -9,9 +9,9 @@
 
 #include "conformance/queue_suite.hpp"
 #include "leasehold/reaper.hpp"
+#include "support/clean_up.hpp"
 #include "support/granted.hpp"
 #include "support/required.hpp"
-#include "support/sweep.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -52,7 +52,7 @@ TEST_F(queue_suite, sixty_four_waiters_get_the_key_in_the_order_in_which_they_ca
 std::int64_t calls_to_drain(const database& db, gate& counted, const key& name, int number) {
     session_settings settings;
     settings.ttl = 1h;
-    settings.reap_every = 0ms;
+    settings.reap_every = {};
     session mine{db, settings};
     mutex_settings deaf;
     deaf.min_poll = deaf.max_poll = 1h;
@@ -68,7 +68,7 @@ std::int64_t calls_to_drain(const database& db, gate& counted, const key& name, 
         }
         EXPECT_TRUE(eventually([&] { return describe(db, name)->waiters == number; }));
         // The last to queue may not have its answer yet.
-        EXPECT_TRUE(eventually([&] { return db.inner()->waits().seated() == number; }));
+        EXPECT_TRUE(eventually([&] { return db.inner()->waits().queued() == number; }));
         before = counted.passed();
         held->release();
     }
@@ -93,7 +93,7 @@ TEST_F(queue_suite, a_hand_over_costs_the_same_with_2_and_with_64_waiters) {
     if (current().has_concurrent_writers) {
         EXPECT_EQ(many - two, each * 62);
     } else {
-        // The file rings for every commit, also our own: a look for each, however many wait.
+        // The file notifies of every commit, also our own: a look for each, however many wait.
         EXPECT_LE(many - two, (each + 2) * 62);
     }
     RecordProperty("calls_per_hand_over", std::to_string(each));
@@ -153,20 +153,20 @@ TEST_F(queue_suite, no_hand_over_is_lost_to_a_waiter_that_gives_up_at_that_momen
     for (int round = 0; round < 60; ++round) {
         auto held = mutex{one, name}.acquire_for(20s);
         ASSERT_TRUE(held) << "round " << round << ": nobody could have had it";
-        const auto patience = std::chrono::microseconds{random() % 12'000};
+        const auto timeout = std::chrono::microseconds{random() % 12'000};
         const bool is_cancelled = random() % 2 == 0;
         std::stop_source cancel;
         std::atomic<bool> is_done = false;
         thread giving_up{[&] {
             auto got = is_cancelled ? mutex{two, name, keen()}.acquire(cancel.get_token())
-                                    : mutex{two, name, keen()}.acquire_for(patience);
+                                    : mutex{two, name, keen()}.acquire_for(timeout);
             ++(got ? had : gave_up);
             is_done = true;
         }};
         thread canceller{[&] {
             eventually(
                 [&] { return is_done.load(); },
-                std::chrono::ceil<std::chrono::milliseconds>(patience)
+                std::chrono::ceil<std::chrono::milliseconds>(timeout)
             );
             cancel.request_stop();
         }};
@@ -211,7 +211,7 @@ TEST_F(queue_suite, with_every_hint_suppressed_a_waiter_finds_out_by_itself) {
         waiting.join();
         ASSERT_TRUE(got && *got);
         EXPECT_LT(local_clock::now() - released, 30s);
-        EXPECT_EQ(dumb_db.inner()->waits().rings(), 0);
+        EXPECT_EQ(dumb_db.inner()->waits().notifications(), 0);
     }
 }
 
@@ -220,7 +220,7 @@ TEST_F(queue_suite, a_waiter_for_a_fixed_term_gets_all_of_it_from_the_hand_over_
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     mutex_settings settings = keen();
-    settings.hold_at_most = 10min;
+    settings.fixed_term = 10min;
     std::optional<acquisition> got;
     thread waiting{[&] { got = mutex{two, name, settings}.acquire_for(60s); }};
     ASSERT_TRUE(has_waiters(name, 1));

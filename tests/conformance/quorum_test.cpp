@@ -37,9 +37,9 @@ protected:
     database plain(const server& to) { return current().open_with_prefix(to.prefix, nullptr); }
     database gated(const server& to) {
         return current().open_with_prefix(to.prefix, [way = to.way](connector inside) -> connector {
-            return [way, inside = std::move(inside)](std::chrono::milliseconds patience) {
+            return [way, inside = std::move(inside)](std::chrono::milliseconds timeout) {
                 way->pass();
-                return std::make_unique<gated_connection>(inside(patience), way);
+                return std::make_unique<gated_connection>(inside(timeout), way);
             };
         });
     }

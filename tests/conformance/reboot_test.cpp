@@ -26,7 +26,7 @@ TEST_F(reboot_suite, whatever_an_earlier_boot_has_left_is_free_and_tokens_go_on)
     const key mine = fresh("mine"), term = fresh("term"), places = fresh("places");
     session old{first_, calm("old")};
     auto held = mutex{old, mine}.try_acquire();
-    auto fixed = mutex{old, term, {.hold_at_most = 10h}}.try_acquire();
+    auto fixed = mutex{old, term, {.fixed_term = 10h}}.try_acquire();
     auto place = semaphore{old, places, 1}.try_acquire();
     ASSERT_TRUE(held && fixed && place);
     reboot();

@@ -146,6 +146,10 @@ TEST_F(semaphore_suite, numbers_that_can_never_be_granted_are_refused) {
          {std::int64_t{0}, std::int64_t{-1}, semaphore::max_permits + 1}) {
         EXPECT_EQ(code_of([&] { by(one_, permits); }), errc::invalid_argument) << permits;
     }
+    const auto refused = thrown_by([&] { semaphore{one_, name_, ~std::uint64_t{0}}; });
+    ASSERT_TRUE(refused);
+    const std::string_view said = refused->what();
+    EXPECT_NE(said.find("9223372036854775807 permits"), std::string_view::npos) << said;
     auto three = by(one_, 3);
     for (const std::int64_t wanted : {0, -1, 4}) {
         EXPECT_EQ(code_of([&] { (void)three.try_acquire(wanted); }), errc::invalid_argument);
@@ -352,7 +356,7 @@ TEST_F(semaphore_suite, permits_of_a_key_of_another_kind_are_not_set) {
 }
 
 TEST_F(semaphore_suite, permits_with_a_term_come_back_and_their_holder_is_told_first) {
-    semaphore limited{one_, name_, 2, {.min_poll = 1ms, .max_poll = 20ms, .hold_at_most = 300ms}};
+    semaphore limited{one_, name_, 2, {.min_poll = 1ms, .max_poll = 20ms, .max_hold = 300ms}};
     auto forgotten = limited.try_acquire(2);
     ASSERT_TRUE(forgotten);
     std::atomic<bool> was_told = false;

@@ -99,7 +99,7 @@ TEST_F(session_suite, a_refusal_because_the_session_has_ended_is_known_to_the_se
         {"fixed term",
          [&](session& of) {
              mutex_settings settings;
-             settings.hold_at_most = 1h;
+             settings.fixed_term = 1h;
              (void)mutex(of, fresh("k"), settings).try_acquire();
          }},
         {"in a transaction",

@@ -47,7 +47,7 @@ TEST_F(shared_mutex_suite, tokens_grow_across_readers_and_writers_and_across_oth
         auto also = other_.try_acquire_upgradeable();
         expect_greater(also);
         reading->release();
-        auto writing = other_.try_upgrade(*also);
+        auto writing = other_.try_upgrade(std::move(*also));
         expect_greater(writing);
         writing->release();
         auto counted = semaphore{one_, name_, 2}.try_acquire(2);
@@ -62,10 +62,10 @@ TEST_F(shared_mutex_suite, there_is_one_upgradeable_and_readers_do_not_mind) {
     EXPECT_FALSE(is_granted(other_.try_acquire()));
     auto reading = other_.try_acquire_shared();
     EXPECT_TRUE(reading);
-    EXPECT_FALSE(is_granted(mine_.try_upgrade(*up))) << "there is a reader";
+    EXPECT_FALSE(is_granted(mine_.try_upgrade(std::move(*up)))) << "there is a reader";
     EXPECT_TRUE(up->verify()) << "a refused upgrade leaves the hold";
     reading->release();
-    auto writing = mine_.try_upgrade(*up);
+    auto writing = mine_.try_upgrade(std::move(*up));
     ASSERT_TRUE(writing);
     EXPECT_TRUE(up->lost().stop_requested());
     EXPECT_EQ(up->release(), release_outcome::not_held);
@@ -75,10 +75,10 @@ TEST_F(shared_mutex_suite, there_is_one_upgradeable_and_readers_do_not_mind) {
 
 TEST_F(shared_mutex_suite, only_the_upgradeable_lease_can_become_exclusive) {
     auto reading = mine_.try_acquire_shared();
-    auto failure = thrown_by([&] { (void)mine_.try_upgrade(*reading); });
+    auto failure = thrown_by([&] { (void)mine_.try_upgrade(std::move(*reading)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::invalid_argument);
-    failure = thrown_by([&] { (void)other_.try_upgrade(*reading); });
+    failure = thrown_by([&] { (void)other_.try_upgrade(std::move(*reading)); });
     ASSERT_TRUE(failure) << "of another session";
     EXPECT_EQ(failure->code(), errc::invalid_argument);
     EXPECT_TRUE(reading->verify());
@@ -88,7 +88,7 @@ TEST_F(shared_mutex_suite, an_upgrade_of_what_was_freed_by_force_is_lost) {
     auto up = mine_.try_acquire_upgradeable();
     ASSERT_TRUE(up);
     ASSERT_TRUE(force_release(second_, name_));
-    const auto failure = thrown_by([&] { (void)mine_.try_upgrade(*up); });
+    const auto failure = thrown_by([&] { (void)mine_.try_upgrade(std::move(*up)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::lease_lost);
     EXPECT_FALSE(describe(second_, name_)->is_held);
@@ -99,7 +99,7 @@ TEST_F(shared_mutex_suite, a_waiting_upgrade_gets_through_against_readers_that_k
     auto reading = other_.try_acquire_shared();
     ASSERT_TRUE(up && reading);
     thread upgrading{[&] {
-        auto writing = mine_.upgrade_for(*up, 20s);
+        auto writing = mine_.upgrade_for(std::move(*up), 20s);
         EXPECT_GT(token_of(writing), token_of(up));
     }};
     EXPECT_TRUE(eventually([&] { return !is_granted(other_.try_acquire_shared()); }))
@@ -114,13 +114,15 @@ TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
     auto up = mine_.try_acquire_upgradeable();
     auto reading = other_.try_acquire_shared();
     ASSERT_TRUE(up && reading);
-    EXPECT_FALSE(is_granted(mine_.upgrade_until(*up, std::chrono::system_clock::now() + 30ms)));
+    EXPECT_FALSE(
+        is_granted(mine_.upgrade_until(std::move(*up), std::chrono::system_clock::now() + 30ms))
+    );
     std::stop_source enough;
     std::atomic<bool> has_given_up = false;
     thread upgrading{[&] {
-        EXPECT_FALSE(is_granted(mine_.upgrade(*up, enough.get_token())));
+        EXPECT_FALSE(is_granted(mine_.upgrade(std::move(*up), enough.get_token())));
         has_given_up = true;
-        auto writing = mine_.upgrade(*up);
+        auto writing = mine_.upgrade(std::move(*up));
         ASSERT_TRUE(writing);
         EXPECT_TRUE(writing->verify());
     }};
@@ -135,7 +137,7 @@ TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
 TEST_F(shared_mutex_suite, an_upgrade_that_gives_up_lets_readers_in_again) {
     auto up = mine_.try_acquire_upgradeable();
     auto reading = other_.try_acquire_shared();
-    EXPECT_FALSE(is_granted(mine_.upgrade_for(*up, 50ms)));
+    EXPECT_FALSE(is_granted(mine_.upgrade_for(std::move(*up), 50ms)));
     EXPECT_TRUE(up->verify());
     auto more = other_.try_acquire_shared();
     EXPECT_TRUE(more);
@@ -315,7 +317,7 @@ TEST_F(shared_mutex_suite, the_reaper_removes_dead_readers_and_keeps_their_sessi
     EXPECT_TRUE(kept->verify());
 }
 
-TEST_F(shared_mutex_suite, a_gate_with_holders_is_not_removed_and_without_them_tokens_go_on) {
+TEST_F(shared_mutex_suite, a_header_with_holders_is_not_removed_and_without_them_tokens_go_on) {
     auto reading = mine_.try_acquire_shared();
     current().age_lock(name_, 1000h);
     reap(second_);

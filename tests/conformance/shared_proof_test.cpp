@@ -175,7 +175,7 @@ TEST_F(patient_shared_suite, an_upgrade_that_waits_for_its_own_proof_keeps_nobod
     const auto come_and_go = [&] { EXPECT_TRUE(other_.try_acquire_shared()); };
     expect_others_pass(tx, come_and_go, [&] {
         bool has_it = false;
-        while (!has_it && !is_committed_) has_it = is_granted(mine_.try_upgrade(*mine));
+        while (!has_it && !is_committed_) has_it = is_granted(mine_.try_upgrade(std::move(*mine)));
         EXPECT_TRUE(is_committed_);
     });
 }

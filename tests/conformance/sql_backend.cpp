@@ -159,8 +159,8 @@ backend make_sql_backend(
                 return open(settings);
             }
             const database plain = open(settings);
-            const auto connect = [plain](std::chrono::milliseconds patience) {
-                return plain.inner()->connections().connect_apart(patience);
+            const auto connect = [plain](std::chrono::milliseconds timeout) {
+                return plain.inner()->connections().connect_apart(timeout);
             };
             return database{wrap(connect), settings};
         };
@@ -214,6 +214,21 @@ forbidden_place::outcome try_there(
     }
     found.left = names_in(afterwards, words, prefix);
     return found;
+}
+
+void run_in_new_database(
+    const database& own,
+    const std::string& name,
+    const std::function<database()>& open,
+    const backend::visit& visit
+) {
+    run_alone(own, {"CREATE DATABASE " + name});
+    {
+        const database there = open();
+        migrate(there);
+        visit(there);
+    }
+    run_alone(own, {"DROP DATABASE " + name});
 }
 
 void run_alone(const database& db, std::initializer_list<std::string> statements) {

@@ -41,6 +41,14 @@ forbidden_place::outcome try_there(
     const std::string& prefix
 );
 
+// For backend::run_elsewhere on a server. `open` opens the database of that name.
+void run_in_new_database(
+    const database& own,
+    const std::string& name,
+    const std::function<database()>& open,
+    const backend::visit& visit
+);
+
 // Statements that cannot be in a transaction, each on its own.
 void run_alone(const database& db, std::initializer_list<std::string> statements);
 

@@ -23,7 +23,7 @@ waiting_call::call upgrade_of(session& in, const key& name) {
     const auto held = std::make_shared<acquisition>(on->try_acquire_upgradeable());
     EXPECT_TRUE(*held);
     return [on, held](const auto&, const auto& stop) {
-        return is_granted(on->upgrade_for(**held, 1h, stop));
+        return is_granted(on->upgrade_for(std::move(**held), 1h, stop));
     };
 }
 
@@ -124,7 +124,7 @@ TEST_F(stopped_suite, what_an_upgrade_that_was_asked_to_stop_started_from_is_as_
     auto held = prices.try_acquire_upgradeable();
     std::stop_source stop;
     stop.request_stop();
-    EXPECT_FALSE(is_granted(prices.upgrade_for(*held, 1h, stop.get_token())));
+    EXPECT_FALSE(is_granted(prices.upgrade_for(std::move(*held), 1h, stop.get_token())));
     EXPECT_TRUE(held->verify());
 }
 

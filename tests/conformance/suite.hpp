@@ -48,9 +48,9 @@ protected:
     // sooner, and keys granted without those by which small statements go first: every suite also
     // runs without them.
     static bool has_hints() { return std::getenv("LEASEHOLD_TEST_WITHOUT_HINTS") == nullptr; }
-    // LEASEHOLD_TEST_WITHOUT_DIRECT_BELLS: as between machines, and where there are no sockets.
-    static bool has_direct_bells() {
-        return has_hints() && std::getenv("LEASEHOLD_TEST_WITHOUT_DIRECT_BELLS") == nullptr;
+    // LEASEHOLD_TEST_WITHOUT_DATAGRAMS: as between machines, and where there are no sockets.
+    static bool has_datagrams() {
+        return has_hints() && std::getenv("LEASEHOLD_TEST_WITHOUT_DATAGRAMS") == nullptr;
     }
     static database open() {
         database_settings patient;
@@ -62,7 +62,7 @@ protected:
                 stores.get<hold_store>().suppress_small_statements();
             });
         }
-        if (!has_direct_bells()) made.inner()->waits().suppress_direct_bells();
+        if (!has_datagrams()) made.inner()->waits().suppress_datagrams();
         suppose(made);
         combine(made);
         return made;

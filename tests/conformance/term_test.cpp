@@ -16,7 +16,7 @@ TEST_F(term_suite, a_fixed_term_outlives_its_session_and_ends_by_itself) {
     std::int64_t token = 0;
     {
         session one{first_, calm("one")};
-        auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+        auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
         token = token_of(held);
         ASSERT_GT(token, 0);
         one.end();
@@ -31,7 +31,7 @@ TEST_F(term_suite, a_fixed_term_outlives_its_session_and_ends_by_itself) {
 TEST_F(term_suite, a_fixed_term_is_not_renewed_by_anything) {
     session one{first_, calm("one")}, other{second_, calm("other")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(held);
     current().age_lock(name, 9min);
     EXPECT_TRUE(held->verify());
@@ -45,7 +45,7 @@ TEST_F(term_suite, a_fixed_term_is_not_renewed_by_anything) {
 TEST_F(term_suite, its_holder_extends_it) {
     session one{first_, calm("one")}, other{second_, calm("other")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(held);
     const auto token = held->token();
     const auto before = held->deadline();
@@ -66,7 +66,7 @@ TEST_F(term_suite, its_holder_extends_it) {
 TEST_F(term_suite, may_be_made_shorter) {
     session one{first_, calm("one")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 1h}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 1h}}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_TRUE(held->extend(1min));
     EXPECT_LE(held->deadline(), local_clock::now() + 1min);
@@ -80,12 +80,12 @@ TEST_F(term_suite, may_be_made_shorter) {
 TEST_F(term_suite, one_that_ran_out_for_the_database_is_not_extended) {
     session one{first_, calm("one")}, other{second_, calm("other")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(held);
     current().age_lock(name, 11min);
     EXPECT_FALSE(held->extend(1h));
     EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
-    auto next = mutex{other, name, {.hold_at_most = 10min}}.try_acquire();
+    auto next = mutex{other, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(next) << "and the row has not been renewed";
     EXPECT_LE(describe(first_, name)->remaining, 10min);
 }
@@ -93,10 +93,10 @@ TEST_F(term_suite, one_that_ran_out_for_the_database_is_not_extended) {
 TEST_F(term_suite, a_follower_s_term_is_not_extended_by_who_had_it_before) {
     session one{first_, calm("one")}, other{second_, calm("other")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_TRUE(force_release(second_, name));
-    auto next = mutex{other, name, {.hold_at_most = 10min}}.try_acquire();
+    auto next = mutex{other, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(next);
     EXPECT_FALSE(held->extend(24h));
     EXPECT_LE(describe(first_, name)->remaining, 10min);
@@ -105,7 +105,7 @@ TEST_F(term_suite, a_follower_s_term_is_not_extended_by_who_had_it_before) {
 
 TEST_F(term_suite, all_levels_have_the_same_end) {
     session one{first_, calm("one")};
-    mutex again{one, fresh("k"), {.recursive = true, .hold_at_most = 10min}};
+    mutex again{one, fresh("k"), {.recursive = true, .fixed_term = 10min}};
     auto outer = again.try_acquire();
     auto inner = again.try_acquire();
     ASSERT_TRUE(outer && inner);
@@ -128,7 +128,7 @@ TEST_F(term_suite, what_has_none_is_not_extended) {
 TEST_F(term_suite, whoever_only_holds_waits_until_it_is_lost) {
     session one{first_, calm("one")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min}}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_FALSE(wait_until_lost(*held, local_clock::now() + 1ms));
     EXPECT_FALSE(wait_until_lost(*held, std::chrono::system_clock::now() - 1h));
@@ -142,7 +142,7 @@ TEST_F(term_suite, whoever_only_holds_waits_until_it_is_lost) {
 
 TEST_F(term_suite, the_term_of_several_keys_begins_anew) {
     session one{first_, calm("one")};
-    multi_lock both{one, {key{fresh("a")}, key{fresh("b")}}, {.hold_at_most = 1min}};
+    multi_lock both{one, {key{fresh("a")}, key{fresh("b")}}, {.fixed_term = 1min}};
     auto held = both.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_TRUE(held->extend(1h));

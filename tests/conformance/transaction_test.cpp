@@ -42,6 +42,32 @@ TEST_F(transaction_suite, a_body_is_called_as_often_as_was_asked_for) {
     EXPECT_EQ(calls_until(9, transient_, 3), 3);
     EXPECT_EQ(guard_.highest(name_), std::nullopt) << "all of it was undone";
     EXPECT_EQ(calls_until(9, transient_, 1), 1);
+    for (const int attempts : {0, -1}) {
+        int calls = 0;
+        const auto refused =
+            thrown_by([&] { first_.in_transaction([&](transaction&) { ++calls; }, attempts); });
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->code(), errc::invalid_argument);
+        EXPECT_EQ(calls, 0);
+    }
+}
+
+// A COMMIT that travels as text would leave the rest of the body outside of any transaction.
+TEST_F(transaction_suite, a_transaction_is_begun_and_ended_by_calls_alone) {
+    const auto expect_refused = [](const std::function<void()>& call) {
+        const auto refused = thrown_by(call);
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->code(), errc::wrong_transaction) << refused->what();
+    };
+    for (const char* each : {"COMMIT", "/* now */ rollback", "BEGIN", "START TRANSACTION", "END"}) {
+        expect_refused([&] { first_.execute(each); });
+        transaction tx = first_.begin();
+        guard_.admit_in(tx, name_, {7});
+        expect_refused([&] { tx.execute(each); });
+        guard_.admit_in(tx, name_, {8});  // it is open all the same
+        tx.rollback();
+        EXPECT_EQ(guard_.highest(name_), std::nullopt) << each;
+    }
 }
 
 TEST_F(transaction_suite, other_errors_come_out_at_once) {

@@ -13,8 +13,8 @@
 #include "locks/waiter_store.hpp"
 #include "session/reaper.hpp"
 #include "session/upkeep_store.hpp"
+#include "support/clean_up.hpp"
 #include "support/granted.hpp"
-#include "support/sweep.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -63,7 +63,7 @@ TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
               upkeep_task::dead_waiters,
               upkeep_task::old_sessions,
               upkeep_task::dead_locks}) {
-            sweep(on, stores, task, 30s);
+            clean_up(on, stores, task, 30s);
         }
     });
     EXPECT_FALSE(is_granted(mutex{alive, name}.try_acquire())) << "it is closed for 20 hours";
@@ -73,8 +73,8 @@ TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
 TEST_F(upkeep_suite, the_reaper_frees_a_fixed_term_that_passed_and_no_other) {
     session one{first_, calm("one")};
     const key over = fresh("over"), running = fresh("running");
-    auto a = mutex{one, over, {.hold_at_most = 10min}}.try_acquire();
-    auto b = mutex{one, running, {.hold_at_most = 10min}}.try_acquire();
+    auto a = mutex{one, over, {.fixed_term = 10min}}.try_acquire();
+    auto b = mutex{one, running, {.fixed_term = 10min}}.try_acquire();
     current().age_lock(over, 11min);
     reap(second_);
     EXPECT_FALSE(describe(second_, over)->is_held);
@@ -310,7 +310,7 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
     const auto seen = use(first_, progress);
     const auto take = [&](std::chrono::microseconds every) {
         return [&, every](connection& on, store_set& in) {
-            return in.get<upkeep_store>().take_turn(on, seen, every);
+            return in.get<upkeep_store>().begin_turn(on, seen, every);
         };
     };
     EXPECT_TRUE(use(first_, take(0us)));
@@ -320,12 +320,12 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
     EXPECT_EQ(taken.unfinished, seen.unfinished + 1);
     EXPECT_LT(taken.since_turn, 1h);
     const auto later = [&](connection& on, store_set& in) {
-        return in.get<upkeep_store>().take_turn(on, taken, 1h);
+        return in.get<upkeep_store>().begin_turn(on, taken, 1h);
     };
     EXPECT_FALSE(use(second_, later)) << "not due";
     // The first one is never heard of again: the next one that finds it due goes on.
     const auto other = use(second_, [&](connection& on, store_set& in) {
-        EXPECT_TRUE(in.get<upkeep_store>().take_turn(on, taken, 0us));
+        EXPECT_TRUE(in.get<upkeep_store>().begin_turn(on, taken, 0us));
         return progress_of(on, in, task);
     });
     EXPECT_EQ(other.unfinished, taken.unfinished + 1) << "and makes smaller steps";
@@ -351,9 +351,9 @@ public:
     slow_upkeep(upkeep_store& with, upkeep_task at) : with_(with), at_(at) {}
 
     std::vector<upkeep_progress> progress(connection& on) override { return with_.progress(on); }
-    bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
+    bool begin_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override {
-        return with_.take_turn(on, seen, every);
+        return with_.begin_turn(on, seen, every);
     }
     bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
         override {
@@ -393,7 +393,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
         for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
             if (each.place.empty()) continue;
             while (!progress_of(on, stores, each.task).place.empty()) {
-                sweep(on, stores, each.task, 24h, 10'000);
+                clean_up(on, stores, each.task, 24h, 10'000);
             }
         }
         const auto passes = [&] {
@@ -408,7 +408,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
         std::vector<std::string> said;
         for (int turns = 0; turns < 6; ++turns) {
             const auto failure =
-                thrown_by([&] { take_turns_at_reaping(*own.inner(), on, stores, {}, 0us); });
+                thrown_by([&] { reap_in_turn(*own.inner(), on, stores, {}, 0us); });
             ASSERT_TRUE(failure);
             said.emplace_back(failure->what());
         }

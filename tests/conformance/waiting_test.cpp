@@ -11,8 +11,8 @@
 #include "leasehold/semaphore.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
+#include "support/clean_up.hpp"
 #include "support/granted.hpp"
-#include "support/sweep.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -52,7 +52,7 @@ TEST_F(waiting_suite, after_a_death_the_key_stays_closed_for_the_lock_delay) {
 TEST_F(waiting_suite, after_a_term_that_ran_out_too) {
     session one{first_, calm("one")}, heir{second_, calm("heir")};
     const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min, .lock_delay = 60s}}.try_acquire();
+    auto held = mutex{one, name, {.fixed_term = 10min, .lock_delay = 60s}}.try_acquire();
     current().age_lock(name, 10min + 10s);
     EXPECT_FALSE(held->verify());
     EXPECT_FALSE(is_granted(mutex(heir, name).try_acquire()));
@@ -195,7 +195,7 @@ TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_ha
     EXPECT_TRUE(mutex(one, name).try_acquire()) << "the key is a mutex still";
 }
 
-// Neither the clean-up nor a call that serves a queue has anything to do with a gate.
+// Neither the clean-up nor a call that serves a queue has anything to do with a header.
 TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_changes_nothing) {
     session one{first_, calm("one")}, dead{second_, calm("dead")};
     const key name = fresh("k");

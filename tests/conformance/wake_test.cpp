@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "conformance/job_bell_suite.hpp"
+#include "conformance/job_notification_suite.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class wake_suite : public job_bell_suite {
+class wake_suite : public job_notification_suite {
 protected:
     static constexpr int waiting = 200'000, rounds = 200;
     static constexpr double p99_max_ms = 50;
@@ -26,7 +26,7 @@ protected:
         const std::vector<new_job> of_one_key(waiting / 2, of_kind("nobody", "one"));
         queue_of_jobs_.enqueue_many(of_one_key);
         new_job needs_one = of_kind("nobody");
-        needs_one.needs = {queue_of_jobs_.enqueue(of_kind("nobody")).id};
+        needs_one.depends_on = {queue_of_jobs_.enqueue(of_kind("nobody")).id};
         queue_of_jobs_.enqueue_many(std::vector<new_job>(waiting / 2, needs_one));
 
         works_.handle("run", [this](leasehold::job&) { note_start(); });
@@ -118,7 +118,7 @@ TEST_F(wake_suite, a_job_starts_within_50_ms_beside_200000_that_wait) {
     });
     expect_soon("the end of a dependency", [&](int) {
         new_job needs_it = of_kind("run");
-        needs_it.needs = {queue_of_jobs_.enqueue(of_kind("hold")).id};
+        needs_it.depends_on = {queue_of_jobs_.enqueue(of_kind("hold")).id};
         queue_of_jobs_.enqueue(needs_it);
         EXPECT_TRUE(eventually([&] { return is_held_.load(); }));
         return end_it();

@@ -43,7 +43,7 @@ TEST_F(worker_suite, a_discarded_job_is_kept_for_those_that_wait_for_it_alone) {
     queue_.set_limits(limits);
     const job_queue others{first_, fresh("others")};
     const auto before = others.enqueue({});
-    others.enqueue({.needs = {before.id}});
+    others.enqueue({.depends_on = {before.id}});
     const auto job = queue_.enqueue({});
     EXPECT_EQ(drain([&](leasehold::job& mine) { mine.discard("no use"); }).discarded, 1);
     EXPECT_FALSE(find_job(first_, job.id)) << "nobody waits for this one";

@@ -281,7 +281,7 @@ TEST_F(worker_suite, a_handler_that_does_not_stop_is_abandoned_and_its_job_given
     const auto has_ended = std::make_shared<std::promise<void>>();
     std::promise<void> started;
     auto by = settings(1);
-    by.drain_timeout = by.stop_within = 0ms;
+    by.drain_timeout = by.stop_timeout = 0ms;
     by.abandons_handlers = true;
     {
         shift working{second_, by, [&started, go_on, has_ended](leasehold::job&) {
@@ -304,7 +304,7 @@ TEST_F(worker_suite, run_returns_when_all_handlers_have_ended) {
     std::promise<void> started, go_on;
     std::atomic<bool> has_ended = false, had_ended = false;
     auto by = settings(1);
-    by.drain_timeout = by.stop_within = 0ms;
+    by.drain_timeout = by.stop_timeout = 0ms;
     shift working{second_, by, [&](leasehold::job&) {
                       started.set_value();
                       go_on.get_future().wait();
@@ -384,6 +384,23 @@ TEST_F(worker_suite, one_worker_works_under_a_session_at_a_time) {
     go_on.set_value();
     EXPECT_EQ(first.report.get().completed, 1);
     EXPECT_EQ(other.run().completed, 0) << "the first one has ended";
+}
+
+TEST_F(worker_suite, handlers_are_set_before_run_and_one_run_is_under_way) {
+    queue_.enqueue({});
+    std::promise<void> started, go_on;
+    shift mine{second_, settings(1), [&](leasehold::job&) {
+                   started.set_value();
+                   go_on.get_future().wait();
+               }};
+    started.get_future().wait();
+    const auto nothing = [](leasehold::job&) {};
+    const auto code_of = [](auto&& call) { return thrown_by(call).value().code(); };
+    EXPECT_EQ(code_of([&] { mine.does.handle("late", nothing); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { mine.does.run(); }), errc::invalid_argument);
+    go_on.set_value();
+    EXPECT_EQ(mine.report.get().completed, 1);
+    mine.does.handle("late", nothing);
 }
 
 TEST_F(worker_suite, a_drain_sees_what_its_own_jobs_enqueue) {

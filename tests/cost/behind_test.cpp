@@ -236,8 +236,8 @@ TEST_P(behind_cost, priorities) {
         new_job urgent, other;
         urgent.priority = -1;
         other.priority = 1;
-        fill_queue(queue, {urgent, urgent}, count / 2);
-        fill_queue(queue, {other, other}, count / 2);
+        fill_queue(queue, {urgent, urgent}, count);
+        fill_queue(queue, {other, other}, count);
         gather_statistics();
         claimed(wants(queue, 1));
         expect_reads(

@@ -89,10 +89,10 @@ TEST_P(holder_cost, what_is_asked_of_all_holders) {
             }
         );
         expect_reads(
-            "gate of " + each.name(),
+            "header of " + each.name(),
             with_each(each, {3, 3, 60}, {1, 1, 100}),
             [&](connection& on, store_set& stores) {
-                EXPECT_TRUE(stores.get<holder_store>().gate(on, each));
+                EXPECT_TRUE(stores.get<holder_store>().header(on, each));
             }
         );
     }

@@ -334,8 +334,8 @@ TEST_P(job_cost, looking_and_promoting) {
     expect_reads("promote nothing", {4, 10, 300}, [&](connection& on, store_set& stores) {
         EXPECT_EQ(queues_of(stores).promote(on, "keyed", 100), 0);
     });
-    expect_reads("take_turn", {4, 8, 400}, [&](connection& on, store_set& stores) {
-        queues_of(stores).take_turn(on, "plain", 1h);
+    expect_reads("begin_maintenance", {4, 8, 400}, [&](connection& on, store_set& stores) {
+        queues_of(stores).begin_maintenance(on, "plain", 1h);
     });
 }
 
@@ -425,7 +425,7 @@ TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
     run([&](connection& on, store_set& stores) {
         std::vector<job_need> all;
         for (int each = 0; each < needs; ++each) all.push_back({waits, ended + each, {}});
-        all.push_back({waits, waits - 1, need_until::completed});
+        all.push_back({waits, waits - 1, dependency_until::completed});
         on.begin();
         needs_of(stores).add(on, all);
         on.commit();

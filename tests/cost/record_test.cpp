@@ -1,7 +1,7 @@
-// Records of tasks, fences of resources, bells of workers, and what is done in a transaction of the
-// caller's: by primary keys, however many there are.
+// Records of tasks, fences of resources, subscribers of queues, and what is done in a transaction
+// of the caller's: by primary keys, however many there are.
 #include "cost/suite.hpp"
-#include "jobs/job_bell_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "locks/fence_store.hpp"
 #include "locks/hold_store.hpp"
 #include "runs/run_store.hpp"
@@ -102,19 +102,24 @@ TEST_P(record_cost, moving_a_grant_in_the_callers_transaction) {
     });
 }
 
-TEST_P(record_cost, bells_of_some_among_many) {
+TEST_P(record_cost, subscribers_of_some_among_many) {
     run([&](connection& on, store_set& stores) {
         for (int each = 0; each < 500; ++each) {
-            stores.get<job_bell_store>().add(
+            stores.get<job_subscriber_store>().add(
                 on, {"plain"}, numbered(1), {identity::random(), "here"}
             );
         }
     });
-    expect_reads("bells, 16", {4 * 16, 5 * 16, 100 * 16}, [&](connection& on, store_set& stores) {
-        EXPECT_EQ(
-            stores.get<job_bell_store>().list(on, "plain", identity::random(), 16).size(), 16U
-        );
-    });
+    expect_reads(
+        "subscribers, 16",
+        {4 * 16, 5 * 16, 100 * 16},
+        [&](connection& on, store_set& stores) {
+            EXPECT_EQ(
+                stores.get<job_subscriber_store>().list(on, "plain", identity::random(), 16).size(),
+                16U
+            );
+        }
+    );
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -2,7 +2,7 @@
 #include "cost/suite.hpp"
 #include "database/schema_store.hpp"
 #include "session/upkeep_store.hpp"
-#include "support/sweep.hpp"
+#include "support/clean_up.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -65,13 +65,13 @@ TEST_P(upkeep_cost, whose_turn_it_is_is_one_row) {
     expect_reads("progress", {10, 20, 400}, [&](connection& on, store_set& stores) {
         at = progress_of(on, stores, task);
     });
-    expect_reads("take_turn, refused", {10, 20, 400}, [&](connection& on, store_set& stores) {
+    expect_reads("begin_turn, refused", {10, 20, 400}, [&](connection& on, store_set& stores) {
         upkeep_progress other = at;
         ++other.turn;
-        EXPECT_FALSE(stores.get<upkeep_store>().take_turn(on, other, long_ago));
+        EXPECT_FALSE(stores.get<upkeep_store>().begin_turn(on, other, long_ago));
     });
-    expect_reads("take_turn", {20, 20, 400}, [&](connection& on, store_set& stores) {
-        EXPECT_TRUE(stores.get<upkeep_store>().take_turn(on, at, std::chrono::microseconds{0}));
+    expect_reads("begin_turn", {20, 20, 400}, [&](connection& on, store_set& stores) {
+        EXPECT_TRUE(stores.get<upkeep_store>().begin_turn(on, at, std::chrono::microseconds{0}));
     });
     ++at.turn;
     expect_reads("advance", {20, 20, 400}, [&](connection& on, store_set& stores) {

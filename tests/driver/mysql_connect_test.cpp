@@ -14,8 +14,8 @@ namespace {
 
 class mysql_connect : public mysql_test {
 protected:
-    error refusal_of(const mysql::address& to, milliseconds patience = 10s) const {
-        const auto refused = failure_of([&] { mysql::connect(to, 10s, patience); });
+    error refusal_of(const mysql::address& to, milliseconds timeout = 10s) const {
+        const auto refused = failure_of([&] { mysql::connect(to, 10s, timeout); });
         EXPECT_FALSE(refused.outcome_is_unknown());
         const std::string words = refused.what();
         EXPECT_EQ(words.find("S3cr-et"), std::string::npos) << words;

@@ -103,8 +103,8 @@ error failure_of(const std::function<void()>& action) {
     return error{errc{}, "nothing was thrown"};
 }
 
-bool poll_until(const std::function<bool()>& holds, milliseconds patience) {
-    const auto until = std::chrono::steady_clock::now() + patience;
+bool poll_until(const std::function<bool()>& holds, milliseconds timeout) {
+    const auto until = std::chrono::steady_clock::now() + timeout;
     while (!holds()) {
         if (std::chrono::steady_clock::now() > until) return false;
         ::poll(nullptr, 0, slice_ms);

@@ -55,7 +55,7 @@ protected:
 // The error that `action` throws; its absence is a failure of the test.
 error failure_of(const std::function<void()>& action);
 
-bool poll_until(const std::function<bool()>& holds, milliseconds patience = 10s);
+bool poll_until(const std::function<bool()>& holds, milliseconds timeout = 10s);
 
 std::int64_t id_of(connection& on);
 

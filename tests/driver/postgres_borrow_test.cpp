@@ -34,7 +34,7 @@ TEST_F(postgres_borrow_test, it_takes_part_in_the_callers_transaction) {
     EXPECT_EQ(inside.execute("INSERT INTO seat VALUES ($1)", {7}).affected_rows, 1);
     EXPECT_EQ(inside.execute_script("SELECT 1; SELECT id FROM seat").rows.at(0).integer(0), 7);
     for (const auto& action : std::vector<std::function<void()>>{
-             [&] { inside.begin(); }, [&] { inside.commit(); }, [&] { inside.listen("bell"); }}) {
+             [&] { inside.begin(); }, [&] { inside.commit(); }, [&] { inside.listen("news"); }}) {
         EXPECT_EQ(failure_of(action).code(), errc::unsupported);
     }
     inside.rollback();
@@ -119,9 +119,9 @@ TEST_F(postgres_borrow_test, a_time_out_leaves_the_callers_connection_open) {
 
 TEST_F(postgres_borrow_test, notifications_stay_the_callers) {
     const auto lent = open_raw();
-    run(lent.get(), "LISTEN bell");
+    run(lent.get(), "LISTEN news");
     const borrowed_connection borrowed = borrow(lent.get());
-    borrowed.inside().execute("SELECT pg_notify('bell', 'x')");
+    borrowed.inside().execute("SELECT pg_notify('news', 'x')");
     PGnotify* const heard = PQnotifies(lent.get());
     EXPECT_NE(heard, nullptr);
     PQfreemem(heard);

@@ -15,8 +15,8 @@ void expect_discreet(const error& failure) {
     EXPECT_EQ(failure.server_message().find(password), std::string::npos);
 }
 
-error connect_failure(const std::string& url, milliseconds patience = 10s) {
-    const error failure = failure_of([&] { postgres::connect(url, 10s, {patience}); });
+error connect_failure(const std::string& url, milliseconds timeout = 10s) {
+    const error failure = failure_of([&] { postgres::connect(url, 10s, {timeout}); });
     EXPECT_STREQ(name_of(failure.code()), "connection_failed") << failure.what();
     EXPECT_FALSE(failure.outcome_is_unknown());
     expect_discreet(failure);
@@ -64,6 +64,25 @@ TEST_F(postgres_connect_test, hosts_of_which_none_takes_writes_are_all_named) {
     EXPECT_TRUE(mentions(failure, one + " (takes no writes)")) << failure.what();
     EXPECT_TRUE(failure.is_transient()) << "one of them may be promoted";
     EXPECT_TRUE(mentions(connect_failure(url(one)), one + " (takes no writes)"));
+}
+
+// The server goes while the handle asks whether it is the right one. The caller's first statement
+// tells the caller.
+TEST_F(postgres_connect_test, a_connection_that_is_lost_while_it_is_admitted_is_only_lost) {
+    const address there{url_};
+    const std::string one = there.host + ":" + there.port;
+    const std::string url = "postgresql://" + there.user + ":" + there.password + "@" + one + "," +
+                            one + "/" + there.database;
+    connect_limits within{10s};
+    within.admit = [](connection& on) {
+        EXPECT_TRUE(failure_of([&] {
+                        on.execute("SELECT pg_terminate_backend(pg_backend_pid())", {});
+                    }).is_transient());
+    };
+    const auto made = postgres::connect(
+        url, 10s, within, std::make_shared<postgres::handle_memory>(), "leasehold"
+    );
+    EXPECT_EQ(made->state(), connection_state::lost);
 }
 
 TEST_F(postgres_connect_test, an_unknown_database_is_named) {

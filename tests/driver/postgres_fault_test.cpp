@@ -102,7 +102,7 @@ TEST_F(postgres_fault_test, a_connection_closed_while_idle_sends_nothing_and_is_
 
 TEST_F(postgres_fault_test, waiting_for_a_wake_up_ends_with_the_connection) {
     const auto on = open();
-    on->listen("bell");
+    on->listen("news");
     const auto backend = backend_of(*on);
     auto waiting = std::async(std::launch::async, [&] {
         return failure_of([&] { on->wait_for_notification(30s); });

@@ -119,7 +119,7 @@ constexpr const char* isolation = "SELECT current_setting('transaction_isolation
 TEST_F(postgres_pooler_test, a_pooler_is_noticed_and_every_statement_is_read_committed) {
     const auto on = open_pooled();
     EXPECT_FALSE(on->can_notify());
-    EXPECT_EQ(failure_of([&] { on->listen("bell"); }).code(), errc::unsupported);
+    EXPECT_EQ(failure_of([&] { on->listen("news"); }).code(), errc::unsupported);
     EXPECT_EQ(on->execute(isolation).rows.at(0).text(0), "read committed");
     EXPECT_EQ(on->execute_script(isolation).rows.at(0).text(0), "read committed");
     on->begin();

@@ -46,7 +46,7 @@ struct address {
 // The error that `action` throws; its absence is a failure of the test.
 error failure_of(const std::function<void()>& action);
 
-bool poll_until(const std::function<bool()>& holds, milliseconds patience = 10s);
+bool poll_until(const std::function<bool()>& holds, milliseconds timeout = 10s);
 
 std::int64_t backend_of(connection& on);
 

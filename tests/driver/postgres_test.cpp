@@ -431,21 +431,21 @@ TEST_F(postgres_test, a_copy_is_refused_and_does_not_hang) {
 
 TEST_F(postgres_test, notifications_arrive_also_while_statements_run) {
     const auto hearing = open();
-    const auto ringing = open();
+    const auto notifying = open();
     ASSERT_TRUE(hearing->can_notify());
-    const std::string channel = "Bell \"of\" " + std::to_string(backend_of(*hearing));
+    const std::string channel = "Channel \"of\" " + std::to_string(backend_of(*hearing));
     hearing->listen(channel);
     EXPECT_FALSE(hearing->wait_for_notification(0ms).has_value());
-    const auto ring = [&](const char* payload) {
-        ringing->execute("SELECT pg_notify($1, $2)", {channel, payload});
+    const auto notify = [&](const char* payload) {
+        notifying->execute("SELECT pg_notify($1, $2)", {channel, payload});
     };
-    auto later = std::async(std::launch::async, [&] { ring("one"); });
+    auto later = std::async(std::launch::async, [&] { notify("one"); });
     const auto heard = hearing->wait_for_notification(10s);
     later.get();
     ASSERT_TRUE(heard.has_value());
     EXPECT_EQ(heard->channel, channel);
     EXPECT_EQ(heard->payload, "one");
-    ring("two");
+    notify("two");
     hearing->execute("SELECT 1");
     const auto kept = hearing->wait_for_notification(10s);
     ASSERT_TRUE(kept.has_value());

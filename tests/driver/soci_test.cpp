@@ -297,6 +297,12 @@ TEST_P(soci_test, values_travel_whole) {
     EXPECT_TRUE(said.rows[0].is_null(3));
 }
 
+TEST_P(soci_test, columns_have_names) {
+    const result found = borrow(sql_).inside().execute("SELECT 7 AS seven, 'x' AS letter");
+    EXPECT_EQ(found.rows.at(0).integer("seven"), 7);
+    EXPECT_EQ(found.rows.at(0).text("letter"), "x");
+}
+
 TEST_P(soci_test, counts_what_a_statement_changed) {
     const borrowed_connection lent = borrow(sql_);
     soci::transaction tr{sql_};

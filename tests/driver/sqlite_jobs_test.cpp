@@ -46,11 +46,16 @@ protected:
     std::uintmax_t log_bytes() const { return std::filesystem::file_size(file_ + "-wal"); }
 
     // Does all there is, and counts.
-    worker_report drain(std::atomic<int>& done) const {
+    worker_report drain(
+        std::atomic<int>& done, const std::function<void()>& each = [] {}
+    ) const {
         session mine{db_, calm("worker")};
         worker does{
             mine, {.queues = {"q"}, .concurrency = 2, .prefetch = 10, .stop_when_idle = true}};
-        does.handle_all([&](job&) { ++done; });
+        does.handle_all([&](job&) {
+            each();
+            ++done;
+        });
         return does.run();
     }
 
@@ -80,14 +85,15 @@ TEST_F(sqlite_jobs_test, a_writer_that_stays_makes_workers_wait_and_nothing_is_l
     queue_.enqueue_many(std::vector<new_job>(jobs));
     const handle writer = stranger();
     std::atomic<int> done = 0;
+    std::atomic<int> holds = 0;
     std::atomic<bool> is_over = false;
     worker_report report;
     thread drains{[&] {
-        report = drain(done);
+        // The second half begins after the writer has come back.
+        report = drain(done, [&] { eventually([&] { return done < jobs / 2 || holds > 1; }); });
         is_over = true;
     }};
     // Again and again for longer than a moment, until nothing is left.
-    int holds = 0;
     ASSERT_TRUE(eventually(
         [&] {
             if (sqlite3_exec(writer.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) ==

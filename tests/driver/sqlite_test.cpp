@@ -51,6 +51,25 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     EXPECT_THROW(tx.execute("VACUUM"), error) << "the test is about what no transaction takes";
 }
 
+// SQLite itself runs the first of several statements, and says nothing of the others.
+TEST_F(sqlite_test, a_second_statement_in_one_call_is_refused_and_the_first_not_run) {
+    db_.execute("CREATE TABLE note (n INTEGER)");
+    for (const char* each :
+         {"INSERT INTO note VALUES (1); INSERT INTO note VALUES (2)",
+          "INSERT INTO note VALUES (1); -- and\n DELETE FROM note",
+          "INSERT INTO note VALUES (1); no statement at all"}) {
+        try {
+            db_.execute(each);
+            ADD_FAILURE() << each;
+        } catch (const error& refused) {
+            EXPECT_EQ(refused.code(), errc::invalid_argument) << refused.what();
+        }
+    }
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 0);
+    db_.execute("INSERT INTO note VALUES (1); -- the only one\n /* and the end */ ;");
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
+}
+
 // This is like a full disk. The program waits for room as for a server that is away.
 TEST_F(sqlite_test, a_file_that_cannot_grow_may_pass) {
     db_.execute("CREATE TABLE note (n TEXT)");

@@ -43,8 +43,8 @@ child::~child() {
     ::close(from_);
 }
 
-std::optional<std::string> child::line(std::chrono::milliseconds patience) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+std::optional<std::string> child::line(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (true) {
         if (const auto end = heard_.find('\n'); end != std::string::npos) {
             std::string found = heard_.substr(0, end);
@@ -85,10 +85,10 @@ void child::kill() {
     process_ = -1;
 }
 
-int child::ended(std::chrono::milliseconds patience) {
+int child::ended(std::chrono::milliseconds timeout) {
     int status = -1;
     const auto is_over = [&] { return ::waitpid(process_, &status, WNOHANG) == process_; };
-    if (!eventually(is_over, patience)) return -1;
+    if (!eventually(is_over, timeout)) return -1;
     process_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

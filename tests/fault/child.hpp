@@ -17,14 +17,14 @@ public:
     child& operator=(const child&) = delete;
 
     // The next line; nothing at the end, or when it does not come in time.
-    std::optional<std::string> line(std::chrono::milliseconds patience = std::chrono::seconds{30});
+    std::optional<std::string> line(std::chrono::milliseconds timeout = std::chrono::seconds{30});
     void say(const std::string& line) const;
 
     void stop();  // SIGSTOP; returns when it stands still
     void go_on() const;
     void kill();  // SIGKILL; returns when it is gone
     // Its exit status once it has ended; -1 where a signal ended it, or where it does not end.
-    int ended(std::chrono::milliseconds patience = std::chrono::seconds{30});
+    int ended(std::chrono::milliseconds timeout = std::chrono::seconds{30});
 
 private:
     pid_t process_ = -1;

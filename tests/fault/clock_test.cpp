@@ -27,7 +27,7 @@ protected:
         tx.commit();
         EXPECT_TRUE(eventually([&] { return one.deadline() > deadline + 500ms; }));
         EXPECT_EQ(got->release(), release_outcome::released);
-        auto term = mutex{two, name, {.hold_at_most = 20ms}}.try_acquire();
+        auto term = mutex{two, name, {.fixed_term = 20ms}}.try_acquire();
         EXPECT_TRUE(term);
         EXPECT_TRUE(mutex(one, name).acquire_for(20s)) << "a fixed term did not pass";
         EXPECT_TRUE(describe(db, name));

@@ -113,8 +113,8 @@ class durable_grants : public ::testing::TestWithParam<durability> {
 protected:
     durable_grants() {
         migrate(plain_);
-        const auto connect = [plain = plain_, log = log_, given = GetParam().given](auto patience) {
-            auto made = plain.inner()->connections().connect_apart(patience);
+        const auto connect = [plain = plain_, log = log_, given = GetParam().given](auto timeout) {
+            auto made = plain.inner()->connections().connect_apart(timeout);
             made->execute(std::string{"SET synchronous_commit = "} + given);
             return std::make_unique<watched_connection>(std::move(made), log);
         };
@@ -243,7 +243,7 @@ TEST_P(durable_grants, of_those_that_several_hold) {
     shared_mutex prices{one, "prices"};
     auto reading =
         durably("an upgradeable reader", [&] { return prices.try_acquire_upgradeable(); });
-    auto writing = durably("an upgrade", [&] { return prices.try_upgrade(*reading); });
+    auto writing = durably("an upgrade", [&] { return prices.try_upgrade(std::move(*reading)); });
     durably("a downgrade", [&] {
         prices.downgrade(*writing);
         return true;

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 class full_server : public server_suite {
 protected:
-    static constexpr milliseconds patience{1000};
+    static constexpr milliseconds timeout{1000};
     static constexpr milliseconds max_pause{2000};  // between two attempts to connect
     static constexpr milliseconds pause_last_min = max_pause / 2;
     static constexpr int pauses_until_last = 6;  // 50 ms, doubled
@@ -25,7 +25,7 @@ protected:
     database open_by_relay() const {
         database_settings settings;
         settings.names = first_.settings().names;
-        settings.pool_timeout = patience;
+        settings.pool_timeout = timeout;
         return open_at(with_port(url_, relay_.port()), settings);
     }
     // Takes the connections that are left, and returns the server's error.
@@ -93,7 +93,7 @@ TEST_F(full_server, is_asked_seldom_and_keeps_the_sessions_it_has) {
     const auto took = since(start);
     // One caller at a time asks for all, and each that has no time left asks once more.
     const auto max_attempts =
-        pauses_until_last + took / pause_last_min + callers * (1 + took / patience);
+        pauses_until_last + took / pause_last_min + callers * (1 + took / timeout);
     EXPECT_LE(attempts, max_attempts) << "in " << took.count() << " ms";
     EXPECT_GT(attempts, 0);
 

@@ -8,7 +8,7 @@ namespace {
 
 class hold_theft : public server_suite {
 protected:
-    // A key whose gate is there and that nobody holds.
+    // A key whose header is there and that nobody holds.
     key known_shared() {
         session once{first_, calm("once")};
         const key name = fresh("shared");

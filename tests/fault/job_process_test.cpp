@@ -77,7 +77,7 @@ protected:
         EXPECT_TRUE(eventually(
             [&] {
                 const auto left = list_jobs(first_, {.queue = name_, .limit = 1});
-                return left.empty() || left.front().state == job_state::discarded;
+                return left.empty() || left[0].state == job_state::discarded;
             },
             60s
         ));

@@ -140,7 +140,7 @@ protected:
     std::vector<job_id> waiting_for_ended(job_step step, std::size_t count) const {
         const job_queue jobs{first_, queue_};
         const job_id first = jobs.enqueue({}).id;
-        const std::vector<new_job> all(count + 2, new_job{.needs = {first}});
+        const std::vector<new_job> all(count + 2, new_job{.depends_on = {first}});
         std::vector<job_id> ids;
         for (const enqueued_job& each : jobs.enqueue_many(all)) ids.push_back(each.id);
         EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), step, 0s, "ended")));

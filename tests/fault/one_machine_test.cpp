@@ -76,11 +76,11 @@ TEST_F(one_machine_fault, a_time_namespace_has_the_machines_clock) {
 // half. Counted by what the thread slept, so that a busy machine makes no difference but to how
 // few they may be.
 TEST_F(one_machine_fault, who_has_little_time_left_asks_often_for_the_write_lock) {
-    constexpr std::chrono::milliseconds patience{4000};
+    constexpr std::chrono::milliseconds timeout{4000};
     constexpr long naps_at_least = 1700;
     database_settings settings;
     settings.names = first_.settings().names;
-    settings.statement_timeout = patience;
+    settings.statement_timeout = timeout;
     const database hasty = open_at(program_url_of(current().name, first_), settings);
     const transaction holder = second_.begin();
     const auto naps = [] {

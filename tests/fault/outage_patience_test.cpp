@@ -211,7 +211,7 @@ TEST_P(outage_for_good, a_lost_lease_is_not_waited_for) {
     auto permit = semaphore{within, fresh("s"), 2}.try_acquire();
     auto both = multi_lock{within, {key{fresh("a")}, key{fresh("b")}}}.try_acquire();
     once_settings limited;
-    limited.hold_at_most = 4s;
+    limited.fixed_term = 4s;
     auto run = once{within, fresh("t"), schedule::every(1h), limited}.try_start();
     ASSERT_TRUE(held && permit && both && run);
     cut();

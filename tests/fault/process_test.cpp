@@ -62,10 +62,10 @@ TEST_F(process_fault, what_a_killed_process_held_is_free_within_one_ttl) {
 TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_one_ttl) {
     for (const char* mode : {"shared", "permit"}) {
         const auto name = fresh(mode);
-        const auto take = [&](std::chrono::nanoseconds patience) {
+        const auto take = [&](std::chrono::nanoseconds timeout) {
             return std::string_view{mode} == "permit"
-                       ? semaphore{heir_, name, 1}.acquire_for(patience)
-                       : shared_mutex{heir_, name}.acquire_for(patience);
+                       ? semaphore{heir_, name, 1}.acquire_for(timeout)
+                       : shared_mutex{heir_, name}.acquire_for(timeout);
         };
         child holder{command(name, mode)};
         const auto token = token_in(holder.line());

@@ -72,7 +72,7 @@ protected:
         quorum_settings made;
         made.session.name = name;
         made.session.ttl = 5min;
-        made.session.reap_every = 0ms;
+        made.session.reap_every = {};
         made.server_timeout = 5s;
         return made;
     }

@@ -159,11 +159,26 @@ bool relay::send_all(int to, std::string_view bytes) {
     return true;
 }
 
+// Sends what there is room for: a connection that is full must not keep the others waiting. False
+// where nobody takes it any more.
+bool relay::flush(int to, std::string& unsent) {
+    if (to < 0 || unsent.empty()) {
+        unsent.clear();
+        return true;
+    }
+    const auto part = ::send(to, unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (part < 0) return errno == EAGAIN;
+    unsent.erase(0, static_cast<std::size_t>(part));
+    return true;
+}
+
 // False at the end of the stream.
-bool relay::forward(int from, int to) {
+bool relay::forward(int from, int to, std::string& unsent) {
     std::array<char, 65536> bytes;
     const auto count = ::recv(from, bytes.data(), bytes.size(), 0);
-    return count > 0 && send_all(to, {bytes.data(), static_cast<std::size_t>(count)});
+    if (count <= 0) return false;
+    unsent.assign(bytes.data(), static_cast<std::size_t>(count));
+    return flush(to, unsent);
 }
 
 // The same later, and after all that was put off before it.
@@ -211,6 +226,8 @@ void relay::obey() {
             case request::swallow:
                 each.is_swallowed = true;
                 each.delayed.clear();
+                each.unsent_to_client.clear();
+                each.unsent_to_server.clear();
                 break;
             case request::mend:
                 if (each.is_swallowed) close_pair(each);
@@ -239,13 +256,17 @@ bool relay::pass(pair& which, bool client_speaks, bool server_speaks) {
         if (server_speaks) swallow_from(which.server);
         return which.client >= 0 || which.server >= 0;
     }
+    if (!flush(which.client, which.unsent_to_client)) return false;
+    if (!flush(which.server, which.unsent_to_server)) return false;
+    client_speaks = client_speaks && which.unsent_to_server.empty();
+    server_speaks = server_speaks && which.unsent_to_client.empty();
     if (delay_.load().count() > 0 || !which.delayed.empty()) {
         if (client_speaks && !which.has_ended) put_off(which, true);
         if (server_speaks && !which.has_ended) put_off(which, false);
         return deliver_due(which);
     }
-    return (!client_speaks || forward(which.client, which.server)) &&
-           (!server_speaks || forward(which.server, which.client));
+    return (!client_speaks || forward(which.client, which.server, which.unsent_to_server)) &&
+           (!server_speaks || forward(which.server, which.client, which.unsent_to_client));
 }
 
 int relay::wait_ms() const {
@@ -264,15 +285,22 @@ void relay::serve() {
         obey();
         std::vector<pollfd> watched{{listener_, POLLIN, 0}};
         for (const pair& each : pairs_) {
-            // poll passes over negative numbers
-            watched.push_back({each.has_ended ? -1 : each.client, POLLIN, 0});
-            watched.push_back({each.has_ended ? -1 : each.server, POLLIN, 0});
+            const auto watch = [&](int side, bool is_read, bool is_due) {
+                const int events = (is_read ? POLLIN : 0) | (is_due ? POLLOUT : 0);
+                // poll passes over negative numbers
+                const bool is_passed_over = each.has_ended || events == 0;
+                watched.push_back({is_passed_over ? -1 : side, static_cast<short>(events), 0});
+            };
+            const bool client_is_full = !each.unsent_to_client.empty();
+            const bool server_is_full = !each.unsent_to_server.empty();
+            watch(each.client, !server_is_full, client_is_full);
+            watch(each.server, !client_is_full, server_is_full);
         }
         if (::poll(watched.data(), watched.size(), wait_ms()) < 0) continue;
         const std::size_t count = pairs_.size();
         for (std::size_t at = 0; at < count; ++at) {
-            const bool client_speaks = watched[1 + 2 * at].revents != 0;
-            const bool server_speaks = watched[2 + 2 * at].revents != 0;
+            const bool client_speaks = (watched[1 + 2 * at].revents & ~POLLOUT) != 0;
+            const bool server_speaks = (watched[2 + 2 * at].revents & ~POLLOUT) != 0;
             if (!pass(pairs_[at], client_speaks, server_speaks)) close_pair(pairs_[at]);
         }
         if (watched[0].revents != 0) accept_one();

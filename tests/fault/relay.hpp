@@ -68,6 +68,8 @@ private:
         int server = -1;
         bool is_swallowed = false;
         bool has_ended = false;  // for one side; the other has not been told yet
+        // Bytes wait here while that side has no room. The other side is not read meanwhile.
+        std::string unsent_to_client{}, unsent_to_server{};
         std::deque<parcel> delayed;
     };
     enum class request { none, strand, swallow, cut, mend };
@@ -83,7 +85,8 @@ private:
     void accept_one();
     void cut_handshake(const pair& which);
     static bool send_all(int to, std::string_view bytes);
-    bool forward(int from, int to);
+    static bool flush(int to, std::string& unsent);
+    static bool forward(int from, int to, std::string& unsent);
     void close_pair(pair& which);
 
     std::string host_;

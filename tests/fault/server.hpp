@@ -46,7 +46,8 @@ public:
     virtual void lock_key_row(connection& inside, const key& name) const = 0;
     virtual void lock_session_row(connection& inside, const session_id& id) const = 0;
 
-    // A writer's hold on a shared mutex whose gate exists, as a grant writes it; not yet committed.
+    // A writer's hold on a shared mutex whose header exists, as a grant writes it; not yet
+    // committed.
     virtual void grant_hold(connection& inside, const key& name, const session_id& to) const = 0;
 
     // One careless statement or packet, committed. True where it changed the row.

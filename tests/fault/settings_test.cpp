@@ -210,7 +210,7 @@ void settings_suite::several_travel_together() {
     EXPECT_GT(freed, 5);
     for (acquire_request& each : wanted) {
         each.owner = owner_id::random();
-        each.hold_at_most = 1h;
+        each.fixed_term = 1h;
     }
     granted();
 }
@@ -278,8 +278,8 @@ void settings_suite::rows_are_claimed() {
         {blob{"\\x61"}});
     const versioned_claim claims{seats};
     transaction tx = one_.begin();
-    EXPECT_TRUE(claims.try_claim(tx, {blob{"\\x61"}}));
-    EXPECT_EQ(claims.try_claim_some(tx, 9).size(), 4U) << "those past their term";
+    EXPECT_TRUE(claims.try_claim_in(tx, {blob{"\\x61"}}));
+    EXPECT_EQ(claims.try_claim_some_in(tx, 9).size(), 4U) << "those past their term";
     const auto real = tx.execute("SELECT " + place().one_third()).rows.at(0).at(0).real();
     EXPECT_EQ(real, 1.0 / 3.0);
     tx.commit();

@@ -122,8 +122,8 @@ database watched(
     database_settings settings
 ) {
     settings.names = behind.settings().names;
-    const auto connect = [behind, by, id_of](std::chrono::milliseconds patience) {
-        auto made = behind.inner()->connections().connect_apart(patience);
+    const auto connect = [behind, by, id_of](std::chrono::milliseconds timeout) {
+        auto made = behind.inner()->connections().connect_apart(timeout);
         const auto id = id_of(*made);
         return std::make_unique<watched_connection>(std::move(made), by, id);
     };

@@ -301,9 +301,9 @@ findings check_control(const facts& all) {
     return found;
 }
 
-findings check_liveness(const facts& all, std::chrono::nanoseconds patience) {
+findings check_liveness(const facts& all, std::chrono::nanoseconds timeout) {
     findings found;
-    const auto last = all.drained_from_ns + patience.count();
+    const auto last = all.drained_from_ns + timeout.count();
     for (const auto& [key, length] : all.length) {
         const auto& grants = at_key(all.grants, key);
         const bool was_granted = std::any_of(grants.begin(), grants.end(), [&](const auto& each) {
@@ -314,7 +314,7 @@ findings check_liveness(const facts& all, std::chrono::nanoseconds patience) {
             found,
             "C7",
             key,
-            "not granted to anybody within " + in_ms(patience.count()) + " after the last fault"
+            "not granted to anybody within " + in_ms(timeout.count()) + " after the last fault"
         );
     }
     return found;

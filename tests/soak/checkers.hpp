@@ -29,7 +29,7 @@ findings check_tokens(const facts& all);
 findings check_effects(const facts& all);
 findings check_sets(const facts& all);
 findings check_control(const facts& all);
-findings check_liveness(const facts& all, std::chrono::nanoseconds patience);
+findings check_liveness(const facts& all, std::chrono::nanoseconds timeout);
 
 // The losses of the writes without proof.
 struct control_loss {

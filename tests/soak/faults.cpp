@@ -208,8 +208,8 @@ void crew::pause_one(std::mt19937_64& random, fault_counts& counts) {
     whom.resume_at = clock::now() + length;
 }
 
-void crew::wait_for_all(milliseconds patience) {
-    const auto deadline = clock::now() + patience;
+void crew::wait_for_all(milliseconds timeout) {
+    const auto deadline = clock::now() + timeout;
     for (member& each : members_) {
         while (!each.running->status() && clock::now() < deadline) nap(milliseconds{2});
         const auto status = each.running->status();
@@ -217,7 +217,7 @@ void crew::wait_for_all(milliseconds patience) {
         throw std::runtime_error(
             "worker process " + std::to_string(each.number) +
             (status ? " ended with status " + std::to_string(*status)
-                    : " has not ended " + std::to_string(patience.count()) +
+                    : " has not ended " + std::to_string(timeout.count()) +
                           " ms after it was told to: it hangs")
         );
     }

@@ -75,7 +75,7 @@ public:
     void pause_one(std::mt19937_64& random, fault_counts& counts);
     bool has_paused() const;
     // The workers have been told that it is over. Throws where one has not ended in time.
-    void wait_for_all(milliseconds patience);
+    void wait_for_all(milliseconds timeout);
 
 private:
     struct member {

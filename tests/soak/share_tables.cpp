@@ -87,7 +87,7 @@ versioned_mapping share_tables::mapping() const {
     made.term = 1s;
     made.times = time_kind::microseconds;
     made.columns = {"number"};
-    made.patience = 300ms;
+    made.busy_timeout = 300ms;
     return made;
 }
 

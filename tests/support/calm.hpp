@@ -14,7 +14,7 @@ inline session_settings calm(const char* name = "calm") {
     settings.begins_with_grant = std::getenv("LEASEHOLD_TEST_BEGINS_WITH_GRANT") != nullptr;
     settings.name = name;
     settings.ttl = std::chrono::hours{1};
-    settings.reap_every = std::chrono::milliseconds{0};
+    settings.reap_every = std::nullopt;
     return settings;
 }
 

@@ -180,8 +180,8 @@ int fault_plan::strikes() const {
     return strikes_;
 }
 
-bool fault_plan::wait_for_strikes(int number, milliseconds patience) {
-    return eventually([&] { return strikes() >= number; }, patience);
+bool fault_plan::wait_for_strikes(int number, milliseconds timeout) {
+    return eventually([&] { return strikes() >= number; }, timeout);
 }
 
 std::optional<fault> fault_plan::next(std::string_view statement) {
@@ -238,13 +238,13 @@ std::unique_ptr<connection> fault_plan::wrap(std::unique_ptr<connection> inside)
 
 std::function<connector(connector)> fault_plan::wrapper() {
     return [self = shared_from_this()](connector connect) -> connector {
-        return [self, connect = std::move(connect)](milliseconds patience) {
+        return [self, connect = std::move(connect)](milliseconds timeout) {
             if (self->next("connect")) {
                 error_facts facts;
                 facts.is_passing = true;
                 throw error(errc::connection_failed, "connection refused; try again", facts);
             }
-            return self->wrap(connect(patience));
+            return self->wrap(connect(timeout));
         };
     };
 }

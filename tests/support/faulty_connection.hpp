@@ -61,8 +61,8 @@ public:
 
     int calls() const;
     int strikes() const;  // calls that failed since the last plan
-    // Waits for so many strikes; false when `patience` ran out first.
-    bool wait_for_strikes(int number, std::chrono::milliseconds patience);
+    // Waits for so many strikes; false when `timeout` ran out first.
+    bool wait_for_strikes(int number, std::chrono::milliseconds timeout);
 
     void let_go();              // hanging calls, now and from now on, are carried out
     void carry_out_the_late();  // on the connections they were sent over

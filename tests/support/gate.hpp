@@ -85,8 +85,8 @@ public:
         gate_->pass();
         behind_->listen(channel);
     }
-    std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override {
-        return behind_->wait_for_notification(patience);
+    std::optional<notification> wait_for_notification(std::chrono::milliseconds timeout) override {
+        return behind_->wait_for_notification(timeout);
     }
     int notification_descriptor() const noexcept override {
         return behind_->notification_descriptor();

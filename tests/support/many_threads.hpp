@@ -53,7 +53,7 @@ private:
     static session_settings settings() {
         session_settings made;
         made.ttl = std::chrono::hours{1};
-        made.reap_every = std::chrono::milliseconds{0};
+        made.reap_every = std::nullopt;
         return made;
     }
     void run(unsigned long seed) {

@@ -336,29 +336,29 @@ public:
         return server_->ask<asked>(on, "request_revoke", attempt);
     }
 
-    bool give_term(connection& on, const hold& held, microseconds hold_at_most) override {
+    bool give_term(connection& on, const hold& held, microseconds fixed_term) override {
         using answer = std::optional<bool>;
-        const auto attempt = [held, hold_at_most](memory_tables& tables, const connection& from) {
+        const auto attempt = [held, fixed_term](memory_tables& tables, const connection& from) {
             lock_row* const row = find_hold(tables, held);
             if (!row || !row->session || !is_live_session(tables, *row->session)) {
                 return answer{false};
             }
             if (is_proved_by_another(*row, from)) return answer{};
             row->session.reset();
-            row->expires_at = tables.now + hold_at_most;
+            row->expires_at = tables.now + fixed_term;
             ++tables.writes;
             return answer{true};
         };
         return server_->ask<bool>(on, "give_term", attempt);
     }
 
-    bool extend_term(connection& on, const hold& held, microseconds hold_at_most) override {
+    bool extend_term(connection& on, const hold& held, microseconds fixed_term) override {
         using answer = std::optional<bool>;
-        const auto attempt = [held, hold_at_most](memory_tables& tables, const connection& from) {
+        const auto attempt = [held, fixed_term](memory_tables& tables, const connection& from) {
             lock_row* const row = find_hold(tables, held);
             if (!row || row->session || !is_live_hold(tables, *row)) return answer{false};
             if (is_proved_by_another(*row, from)) return answer{};
-            row->expires_at = tables.now + hold_at_most;
+            row->expires_at = tables.now + fixed_term;
             ++tables.writes;
             return answer{true};
         };

@@ -20,8 +20,8 @@ bool is_live(const memory_tables& tables, const holder_row& row) {
     return !is_dead_session(tables, row.session);
 }
 
-lock_kind kind_of(const lock_row& gate) {
-    return static_cast<lock_kind>(gate.kind);
+lock_kind kind_of(const lock_row& header) {
+    return static_cast<lock_kind>(header.kind);
 }
 
 bool is_proved_by_another(const holder_row& row, const connection& than) {
@@ -66,8 +66,8 @@ lock_info info_of(
     if (session != tables.sessions.end()) {
         info.remaining = session->second.expires_at - tables.now;
     }
-    const auto gate = tables.locks.find(name);
-    if (gate != tables.locks.end()) info.kind = kind_of(gate->second);
+    const auto header = tables.locks.find(name);
+    if (header != tables.locks.end()) info.kind = kind_of(header->second);
     info.mode = hold_mode_of(row.bits);
     info.permits = row.permits;
     info.holders = 1;
@@ -88,19 +88,19 @@ std::vector<lock_info> live_holders(memory_tables& tables, const std::string& na
 }
 
 // Nothing for a mutex, or when nobody uses the key.
-std::optional<gate_info> gate_of(
-    memory_tables& tables, const std::string& name, const lock_row& gate
+std::optional<header_info> header_of(
+    memory_tables& tables, const std::string& name, const lock_row& lock
 ) {
-    bool is_used = gate.arrived > 0;
+    bool is_used = lock.arrived > 0;
     std::int64_t waiting = 0;
     for_each_of(tables, name, [&](const owner_id&, const holder_row& row) {
         is_used = true;
         const bool is_waiting = (row.bits & holder_bits::waiting) != 0;
         if (is_waiting && is_live(tables, row)) ++waiting;
     });
-    if (!is_used || kind_of(gate) == lock_kind::mutex) return std::nullopt;
-    return gate_info{
-        name, {gate.fence}, gate.node_info, kind_of(gate), gate.capacity, gate.arrived, waiting};
+    if (!is_used || kind_of(lock) == lock_kind::mutex) return std::nullopt;
+    return header_info{
+        name, {lock.fence}, lock.node_info, kind_of(lock), lock.capacity, lock.arrived, waiting};
 }
 
 // The holds of the owners other than the asking one.
@@ -133,10 +133,10 @@ holder_result verdict_on(memory_tables& tables, const holder_request& wanted) {
     };
     if (!is_live_session(tables, wanted.session)) return refuse(holder_status::session_ended);
     const usage others = usage_by_others(tables, wanted);
-    const auto gate = tables.locks.find(wanted.key.name());
+    const auto header = tables.locks.find(wanted.key.name());
     std::int64_t arrived = 0;
-    if (gate != tables.locks.end()) {
-        const lock_row& row = gate->second;
+    if (header != tables.locks.end()) {
+        const lock_row& row = header->second;
         arrived = row.arrived;
         answer.kind = kind_of(row);
         answer.capacity = row.capacity;
@@ -187,21 +187,21 @@ public:
             if (has_proved_dead(tables, name, from)) return std::nullopt;
             remove_dead_of(tables, name);
             if (!tables.locks.contains(name)) tables.locks[name].fence = tables.fence_mark;
-            lock_row& gate = tables.locks.at(name);
-            ++gate.fence;
-            gate.kind = static_cast<int>(wanted.kind);
-            gate.capacity = wanted.capacity;
-            gate.node_info = wanted.node_info;
-            gate.changed_at = tables.now;
+            lock_row& header = tables.locks.at(name);
+            ++header.fence;
+            header.kind = static_cast<int>(wanted.kind);
+            header.capacity = wanted.capacity;
+            header.node_info = wanted.node_info;
+            header.changed_at = tables.now;
             holder_row& row = tables.holders[place_of(name, wanted.owner)];
             row.session = wanted.session;
             row.bits = static_cast<int>(wanted.mode);
             row.permits = wanted.permits;
-            row.fence = gate.fence;
+            row.fence = header.fence;
             row.node_info = wanted.node_info;
             row.granted_at = tables.now;
             ++tables.writes;
-            result.token = {gate.fence};
+            result.token = {header.fence};
             return result;
         };
         return server_->ask<holder_result>(on, "try_acquire_hold", attempt);
@@ -293,12 +293,12 @@ public:
 
     bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) override {
         const auto attempt = [=](memory_tables& tables, const connection&) {
-            const auto gate = tables.locks.find(name.name());
-            const bool is_there = gate != tables.locks.end() && kind_of(gate->second) == kind;
+            const auto header = tables.locks.find(name.name());
+            const bool is_there = header != tables.locks.end() && kind_of(header->second) == kind;
             if (!is_there) return std::optional{false};
-            gate->second.capacity = capacity;
-            ++gate->second.fence;
-            gate->second.changed_at = tables.now;
+            header->second.capacity = capacity;
+            ++header->second.fence;
+            header->second.changed_at = tables.now;
             ++tables.writes;
             return std::optional{true};
         };
@@ -313,10 +313,10 @@ public:
             if (!row) return count{};
             if (is_proved_by_another(*row, from)) return std::nullopt;
             tables.holders.erase(place_of(held.key.name(), held.owner));
-            lock_row& gate = tables.locks.at(held.key.name());
-            gate.changed_at = tables.now;
+            lock_row& header = tables.locks.at(held.key.name());
+            header.changed_at = tables.now;
             ++tables.writes;
-            return count{++gate.arrived};
+            return count{++header.arrived};
         };
         return server_->ask<count>(on, "arrive", attempt);
     }
@@ -324,27 +324,27 @@ public:
     std::optional<holder_tally> tally(connection& on, const key& name) override {
         using found = std::optional<holder_tally>;
         return server_->ask<found>(on, "tally", [name](memory_tables& tables, const connection&) {
-            const auto gate = tables.locks.find(name.name());
-            if (gate == tables.locks.end()) return std::optional{found{}};
+            const auto header = tables.locks.find(name.name());
+            if (header == tables.locks.end()) return std::optional{found{}};
             const auto holders = live_holders(tables, name.name()).size();
-            const std::int64_t owners = gate->second.owner ? 1 : 0;
+            const std::int64_t owners = header->second.owner ? 1 : 0;
             return std::optional{found{
-                {kind_of(gate->second),
-                 gate->second.capacity,
-                 gate->second.arrived,
+                {kind_of(header->second),
+                 header->second.capacity,
+                 header->second.arrived,
                  owners + static_cast<std::int64_t>(holders)}}};
         });
     }
 
     bool pass(connection& on, const key& name) override {
         return server_->ask<bool>(on, "pass", [name](memory_tables& tables, const connection&) {
-            const auto gate = tables.locks.find(name.name());
-            if (gate == tables.locks.end()) return std::optional{false};
+            const auto header = tables.locks.find(name.name());
+            if (header == tables.locks.end()) return std::optional{false};
             std::int64_t present = 0;
             for (const lock_info& each : live_holders(tables, name.name())) present += each.permits;
-            if (present == 0 || present != gate->second.capacity) return std::optional{false};
-            gate->second.changed_at = tables.now;
-            const std::int64_t phase = ++gate->second.fence;
+            if (present == 0 || present != header->second.capacity) return std::optional{false};
+            header->second.changed_at = tables.now;
+            const std::int64_t phase = ++header->second.fence;
             for_each_of(tables, name.name(), [&](const owner_id&, holder_row& row) {
                 if (!is_live(tables, row) || row.permits == 0) return;
                 row.bits = holder_bits::passed;
@@ -401,30 +401,30 @@ public:
         return server_->ask<std::vector<lock_info>>(on, "list_holders", attempt);
     }
 
-    std::optional<gate_info> gate(connection& on, const key& name) override {
+    std::optional<header_info> header(connection& on, const key& name) override {
         const auto attempt = [name](memory_tables& tables, const connection&) {
             const auto at = tables.locks.find(name.name());
             return std::optional{
-                at == tables.locks.end() ? std::nullopt : gate_of(tables, at->first, at->second)};
+                at == tables.locks.end() ? std::nullopt : header_of(tables, at->first, at->second)};
         };
-        return server_->ask<std::optional<gate_info>>(on, "gate", attempt);
+        return server_->ask<std::optional<header_info>>(on, "header", attempt);
     }
 
-    std::vector<gate_info> gates(
+    std::vector<header_info> headers(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override {
         const auto attempt = [prefix = std::string(prefix),
                               after = std::string(after),
                               limit](memory_tables& tables, const connection&) {
-            std::vector<gate_info> found;
+            std::vector<header_info> found;
             for (const auto& [name, row] : tables.locks) {
                 if (static_cast<int>(found.size()) == limit) break;
                 if (!name.starts_with(prefix) || (!after.empty() && name <= after)) continue;
-                if (auto seen = gate_of(tables, name, row)) found.push_back(*std::move(seen));
+                if (auto seen = header_of(tables, name, row)) found.push_back(*std::move(seen));
             }
             return std::optional{found};
         };
-        return server_->ask<std::vector<gate_info>>(on, "gates", attempt);
+        return server_->ask<std::vector<header_info>>(on, "headers", attempt);
     }
 
     lock_counts count(connection& on, std::string_view prefix) override {
@@ -445,9 +445,9 @@ public:
                 is_used = true;
             });
             if (must_wait) return std::nullopt;
-            const auto gate = tables.locks.find(name.name());
-            if (gate == tables.locks.end() || gate->second.owner) return victims{};
-            if (!is_used && gate->second.arrived == 0) return victims{};
+            const auto header = tables.locks.find(name.name());
+            if (header == tables.locks.end() || header->second.owner) return victims{};
+            if (!is_used && header->second.arrived == 0) return victims{};
             victims freed = live_holders(tables, name.name());
             std::set<session_id> concerned;
             for_each_of(tables, name.name(), [&](const owner_id& owner, const holder_row& row) {
@@ -458,9 +458,9 @@ public:
                 const auto session = tables.sessions.find(each);
                 if (session != tables.sessions.end()) ++session->second.notices;
             }
-            ++gate->second.fence;
-            gate->second.arrived = 0;
-            gate->second.changed_at = tables.now;
+            ++header->second.fence;
+            header->second.arrived = 0;
+            header->second.changed_at = tables.now;
             ++tables.writes;
             return freed;
         };

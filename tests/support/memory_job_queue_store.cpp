@@ -86,7 +86,7 @@ public:
         return ask<std::int64_t>(on, "promote", attempt);
     }
 
-    bool take_turn(connection& on, std::string_view queue, microseconds every) override {
+    bool begin_maintenance(connection& on, std::string_view queue, microseconds every) override {
         const auto attempt = [queue = std::string(queue),
                               every](memory_tables& tables, seen_jobs&) {
             auto& swept_at = tables.queues[queue].swept_at;
@@ -95,7 +95,7 @@ public:
             ++tables.writes;
             return std::optional{true};
         };
-        return ask<bool>(on, "take_turn", attempt);
+        return ask<bool>(on, "begin_maintenance", attempt);
     }
 
     rescue_result rescue(
@@ -349,7 +349,7 @@ private:
             const testing::queue_row& row = found->second;
             seen.is_paused = row.is_paused;
             seen.limits = row.limits;
-            if (row.swept_at) seen.swept_ago = tables.now - *row.swept_at;
+            if (row.swept_at) seen.maintained_ago = tables.now - *row.swept_at;
         }
         for (const auto& [name, row] : tables.schedules) {
             if (!row.committed || row.committed->what.queue != queue || row.committed->is_paused) {

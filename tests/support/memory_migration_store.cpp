@@ -44,6 +44,8 @@ public:
         });
     }
 
+    std::string place(connection& on) override { return on.execute("place").rows.at(0).text(0); }
+
     void apply(connection& on, std::string_view) override {
         change(on, "apply", [](std::vector<migration_record>&) {});
     }

@@ -47,8 +47,8 @@ fencing_token grant_row(memory_tables& tables, const key& name, const acquire_al
     row->owner = wanted.owner;
     row->session.reset();
     row->expires_at.reset();
-    if (wanted.hold_at_most) {
-        row->expires_at = tables.now + *wanted.hold_at_most;
+    if (wanted.fixed_term) {
+        row->expires_at = tables.now + *wanted.fixed_term;
     } else {
         row->session = wanted.session;
     }

@@ -38,8 +38,8 @@ template <class Wanted>
 void give(const memory_tables& tables, lock_row& row, const Wanted& to) {
     ++row.fence;
     row.owner = to.owner;
-    if (to.hold_at_most) {
-        row.expires_at = tables.now + *to.hold_at_most;
+    if (to.fixed_term) {
+        row.expires_at = tables.now + *to.fixed_term;
     } else {
         row.session = to.session;
     }

@@ -30,14 +30,14 @@ void memory_server::advance(std::chrono::microseconds by) {
 }
 
 bool memory_server::wait_until(
-    const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
+    const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds timeout
 ) {
     const auto does_hold = [&] {
         const std::lock_guard guard{mutex_};
         tables_.now = now();
         return holds(tables_);
     };
-    return eventually(does_hold, patience);
+    return eventually(does_hold, timeout);
 }
 
 std::int64_t memory_server::post(request what) {
@@ -130,6 +130,7 @@ void memory_server::write_counter(connection& inside, std::int64_t number) {
 
 result memory_connection::execute(std::string_view sql, const parameters& values) {
     if (sql == "SELECT 1") return {{row{{1}}}, 0};
+    if (sql == "place") return {{row{{to_->place()}}}, 0};
     if (values.size() != 1) {
         throw error(errc::unsupported, "the model takes no SQL: " + std::string(sql));
     }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model_engine.hpp"
 #include "database/schema_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_schedule_store.hpp"
@@ -107,10 +108,10 @@ struct waiter_row {
     owner_id owner;
     session_id session;
     std::string node_info;
-    std::optional<std::chrono::microseconds> hold_at_most;
+    std::optional<std::chrono::microseconds> fixed_term;
     std::chrono::microseconds lock_delay{0};
     std::string metadata;
-    std::string bell;
+    std::string wakeup_address;
     std::chrono::microseconds queued_at{0};
 };
 
@@ -128,14 +129,14 @@ struct schedule_versions {
     const connection* writer = nullptr;
 };
 
-struct bell_row {
+struct subscriber_row {
     session_id session;
     std::string address;
 };
 
 // A job's need of another job; the key of the map has both.
 struct need_row {
-    need_until until = need_until::completed;
+    dependency_until until = dependency_until::completed;
     const connection* writer = nullptr;  // where its transaction has not ended
 };
 
@@ -159,8 +160,8 @@ struct memory_tables {
     job_id last_job = 0;
     std::map<std::string, queue_row> queues;  // by name, in byte order
     std::map<std::pair<job_id, job_id>, need_row> needs;
-    std::map<std::string, schedule_versions> schedules;          // by name, in byte order
-    std::map<std::pair<std::string, owner_id>, bell_row> bells;  // by queue and bell
+    std::map<std::string, schedule_versions> schedules;  // by name, in byte order
+    std::map<std::pair<std::string, owner_id>, subscriber_row> subscribers;  // by queue and id
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;
     // The row of the user's own, see conformance/backend.hpp: committed, and written in a
@@ -184,6 +185,8 @@ public:
     memory_server();
 
     std::unique_ptr<connection> connect();
+    // Tells this model from others.
+    const std::string& place() const noexcept { return place_; }
 
     // Sends `attempt` as one statement over `on`, whatever wraps it. The attempt must own what it
     // needs: a statement whose client gave up may be carried out later.
@@ -216,9 +219,9 @@ public:
         return std::forward<Use>(use)(tables_);
     }
     void advance(std::chrono::microseconds by);
-    // Waits, at most `patience`, until `holds` is true of the tables.
+    // Waits, at most `timeout`, until `holds` is true of the tables.
     bool wait_until(
-        const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
+        const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds timeout
     );
 
 private:
@@ -229,6 +232,7 @@ private:
     void end_transaction(const connection& whose, bool commit);
     instant now() const;
 
+    const std::string place_ = "the model " + identity::random().text();
     std::mutex mutex_;
     std::condition_variable_any changed_;
     memory_tables tables_;
@@ -256,7 +260,7 @@ private:
     void require(connection_state wanted, const char* what) const;
 
     const std::shared_ptr<memory_server> to_;
-    const server_info server_{engine::memory, 10000, "the model"};
+    const server_info server_{model_engine, 10000, "the model"};
     connection_state state_ = connection_state::idle;
     std::chrono::milliseconds limit_{10'000};
 };

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "admin/migration_store.hpp"
+#include "core/handle_maker.hpp"
 #include "database/database.hpp"
 #include "database/schema_store.hpp"
-#include "jobs/job_bell_store.hpp"
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "jobs/job_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "leasehold/error.hpp"
 #include "locks/fence_store.hpp"
 #include "locks/hold_store.hpp"
@@ -315,7 +316,7 @@ std::unique_ptr<store_set> make_memory_stores(const std::shared_ptr<memory_serve
     made->put<job_store>(make_memory_job_store(of));
     made->put<job_queue_store>(make_memory_job_queue_store(of));
     made->put<job_schedule_store>(make_memory_job_schedule_store(of));
-    made->put<job_bell_store>(make_memory_job_bell_store(of));
+    made->put<job_subscriber_store>(make_memory_job_subscriber_store(of));
     made->put<job_need_store>(make_memory_job_need_store(of));
     return made;
 }
@@ -325,9 +326,7 @@ std::unique_ptr<store_set> make_memory_stores(const std::shared_ptr<memory_serve
 database memory_database::open(database_settings settings, const wrapper& wrap) const {
     connector connect = [server = server_](std::chrono::milliseconds) { return server->connect(); };
     if (wrap) connect = wrap(std::move(connect));
-    return database{std::make_shared<database::implementation>(
-        std::move(connect), stores(), std::move(settings)
-    )};
+    return handle_maker::share<database>(std::move(connect), stores(), std::move(settings));
 }
 
 void memory_database::age_session(const session_id& id, microseconds by) {
@@ -399,13 +398,13 @@ bool memory_database::is_held(const key& name) const {
     });
 }
 
-bool memory_database::wait_until_free(const key& name, std::chrono::milliseconds patience) const {
+bool memory_database::wait_until_free(const key& name, std::chrono::milliseconds timeout) const {
     return server_->wait_until(
         [&](const memory_tables& tables) {
             const auto found = tables.locks.find(name.name());
             return found == tables.locks.end() || !is_live_hold(tables, found->second);
         },
-        patience
+        timeout
     );
 }
 

@@ -22,7 +22,7 @@ namespace leasehold {
 class fence_store;
 class hold_store;
 class holder_store;
-class job_bell_store;
+class job_subscriber_store;
 class job_need_store;
 class job_queue_store;
 class job_schedule_store;
@@ -52,7 +52,9 @@ std::unique_ptr<job_store> make_memory_job_store(std::shared_ptr<memory_server> 
 std::unique_ptr<job_queue_store> make_memory_job_queue_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<job_schedule_store> make_memory_job_schedule_store(std::shared_ptr<memory_server> of
 );
-std::unique_ptr<job_bell_store> make_memory_job_bell_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<job_subscriber_store> make_memory_job_subscriber_store(
+    std::shared_ptr<memory_server> of
+);
 std::unique_ptr<job_need_store> make_memory_job_need_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
@@ -83,8 +85,8 @@ public:
 
     // True when anybody has a live hold on the key now, by the model's clock.
     bool is_held(const key& name) const;
-    // Waits for the key to be free; false when `patience` ran out first.
-    bool wait_until_free(const key& name, std::chrono::milliseconds patience) const;
+    // Waits for the key to be free; false when `timeout` ran out first.
+    bool wait_until_free(const key& name, std::chrono::milliseconds timeout) const;
 
 private:
     std::shared_ptr<memory_server> server_;

@@ -46,12 +46,12 @@ bool is_idle(
 }
 
 bool is_old(const memory_tables& tables, const session_row& row, microseconds retention) {
-    instant swept = tables.now;
+    instant cleaned_to = tables.now;
     for (const auto task :
          {upkeep_task::dead_locks, upkeep_task::dead_holders, upkeep_task::dead_waiters}) {
-        swept = std::min(swept, tables.upkeep.at(task).swept_to);
+        cleaned_to = std::min(cleaned_to, tables.upkeep.at(task).swept_to);
     }
-    return row.expires_at + retention <= swept;
+    return row.expires_at + retention <= cleaned_to;
 }
 
 std::string place_of(const std::pair<std::string, std::string>& key_and_owner) {
@@ -192,7 +192,7 @@ public:
         });
     }
 
-    bool take_turn(connection& on, const upkeep_progress& seen, microseconds every) override {
+    bool begin_turn(connection& on, const upkeep_progress& seen, microseconds every) override {
         const auto attempt = [seen, every](memory_tables& tables, const connection&) {
             upkeep_row& row = tables.upkeep.at(seen.task);
             const bool is_due = row.turned_at + every <= tables.now || row.turned_at > tables.now;
@@ -204,7 +204,7 @@ public:
             ++tables.writes;
             return std::optional{true};
         };
-        return server_->ask<bool>(on, "take_turn", attempt);
+        return server_->ask<bool>(on, "begin_turn", attempt);
     }
 
     bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)

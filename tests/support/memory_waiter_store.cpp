@@ -35,7 +35,12 @@ hand_over_result pass_on(memory_tables& tables, const key& name, lock_row& row) 
     return {
         hand_over_status::handed_over,
         successor{
-            name, granted.owner, granted.session, {row.fence}, granted.hold_at_most, granted.bell}};
+            name,
+            granted.owner,
+            granted.session,
+            {row.fence},
+            granted.fixed_term,
+            granted.wakeup_address}};
 }
 
 queued_waiter queued(
@@ -74,10 +79,10 @@ public:
                     wanted.owner,
                     wanted.session,
                     wanted.node_info,
-                    wanted.hold_at_most,
+                    wanted.fixed_term,
                     wanted.lock_delay,
                     wanted.metadata,
-                    wanted.bell,
+                    wanted.wakeup_address,
                     tables.now};
                 ++tables.writes;
             }
@@ -137,7 +142,10 @@ public:
                 if (row && row->owner == each.owner) {
                     found.status = look_status::granted;
                     found.token = {row->fence};
-                    if (row->expires_at) found.term_left = *row->expires_at - tables.now;
+                    if (row->expires_at) {
+                        found.term_left =
+                            std::max(std::chrono::microseconds{0}, *row->expires_at - tables.now);
+                    }
                 } else if (queued != tables.waiters.end() && queued->second.owner == each.owner) {
                     found.status = look_status::waiting;
                     found.looks_takeable = row && is_takeable(tables, *row);
@@ -210,7 +218,7 @@ public:
         return server_->ask<bool>(on, "closes_a_circle", attempt);
     }
 
-    void ring(connection&, const owner_id&) override {}
+    void notify(connection&, const owner_id&) override {}
     std::string channel() const override { return ""; }
 
 private:

@@ -81,13 +81,13 @@ public:
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {
         return below_->request_revoke(on, name);
     }
-    bool extend_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+    bool extend_term(connection& on, const hold& held, std::chrono::microseconds fixed_term)
         override {
-        return below_->extend_term(on, held, hold_at_most);
+        return below_->extend_term(on, held, fixed_term);
     }
-    bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+    bool give_term(connection& on, const hold& held, std::chrono::microseconds fixed_term)
         override {
-        return below_->give_term(on, held, hold_at_most);
+        return below_->give_term(on, held, fixed_term);
     }
     adopt_status adopt(connection& on, const adoption& wanted) override {
         return below_->adopt(on, wanted);

@@ -84,7 +84,7 @@ inline waiting_call::call callback_of(session& in, const key& name) {
     return [on = std::make_shared<mutex>(in, name)](const auto& most, const auto& stop) {
         const auto start = [&](std::chrono::nanoseconds length) {
             const answer told;
-            on->acquire_async({.patience = length, .cancel = stop}, told.taker());
+            on->acquire_async({.timeout = length, .cancel = stop}, told.taker());
             return told.get();
         };
         return by_length(

@@ -36,9 +36,9 @@ class watch final : public ::testing::EmptyTestEventListener {
         note("", test);
         observer_ = std::jthread{[this](const std::stop_token& ended) {
             std::unique_lock lock{mutex_};
-            constexpr std::chrono::minutes patience{1};
+            constexpr std::chrono::minutes timeout{1};
             while (true) {
-                over_.wait_for(lock, ended, patience, [] { return false; });
+                over_.wait_for(lock, ended, timeout, [] { return false; });
                 if (ended.stop_requested()) return;
                 write_all(("still running " + std::string{running.data()} + "\n").c_str());
             }

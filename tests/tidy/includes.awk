@@ -26,6 +26,7 @@ BEGIN {
     # Single files that may do more, each for a reason.
     also["src/database/database.cpp sql/dialects.hpp"] = "the one place that chooses a dialect"
     also["src/database/database.cpp sql/sql_text.hpp"] = "checks table names before any dialect"
+    also["src/database/database.cpp sql/transaction_words.hpp"] = "knows BEGIN of any dialect"
 }
 
 function layer_of(path,    parts) {

@@ -136,7 +136,7 @@ TEST_F(acquire_test, a_grant_that_comes_after_it_was_given_up_does_not_stay) {
     EXPECT_TRUE(mine.is_live());
 }
 
-// Heartbeats may be hours apart; the doubt is not left open until the next.
+// Heartbeats may be hours apart; the request is not left in doubt until the next.
 TEST_F(acquire_test, a_late_grant_does_not_stay_until_a_rare_heartbeat) {
     session mine{faulty(), calm()};
     plan_->fail_in_turn("try_acquire", {fault::carried_out_late, fault::carried_out_late});

@@ -101,6 +101,8 @@ TEST(sqlite_conditions, pass_or_stay) {
             << each.name << ' ' << each.extended_code << ", errno " << each.system_error;
         const bool asks_for_room = std::string{said.what()}.find("make room") != std::string::npos;
         EXPECT_EQ(asks_for_room, each.name == std::string_view{"disk full"}) << said.what();
+        const bool may_be_own = std::string{said.what()}.find("this program") != std::string::npos;
+        EXPECT_EQ(may_be_own, (each.extended_code & 0xff) == 5) << said.what();
     }
 }
 

@@ -7,7 +7,7 @@
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
 #include "locks/waiter_store.hpp"
-#include "support/sweep.hpp"
+#include "support/clean_up.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,7 @@
 // Threads that travel together would find a statement that grants two of them one key.
 #include <gtest/gtest.h>
 
+#include "core/handle_maker.hpp"
 #include "database/database.hpp"
 #include "support/many_threads.hpp"
 #include "support/memory_store.hpp"
@@ -32,9 +33,9 @@ std::string found_with(const std::function<void(store_set&)>& change) {
     database_settings settings;
     settings.max_connections = 2;
     settings.pool_timeout = std::chrono::minutes{10};
-    const database over{std::make_shared<database::implementation>(
+    const database over = handle_maker::share<database>(
         [model](std::chrono::milliseconds) { return model->connect(); }, std::move(stores), settings
-    )};
+    );
     const many_threads done{over, 2, 16, 200};
     EXPECT_GT(done.grants(), 100);
     return done.broken();

@@ -206,7 +206,7 @@ TEST_F(detach_session_test, the_last_release_frees_the_key_whatever_its_count) {
 
 TEST_F(detach_session_test, a_term_of_permits_goes_on_there) {
     session one{sound(), calm()};
-    auto held = semaphore{one, name_, 2, {.hold_at_most = 30min}}.try_acquire();
+    auto held = semaphore{one, name_, 2, {.max_hold = 30min}}.try_acquire();
     ASSERT_TRUE(held);
     const auto deadline = held->deadline();
     auto mine = adopt(sound(), detach(std::move(one)), calm());

@@ -7,6 +7,7 @@
 
 #include "admin/health_store.hpp"
 #include "admin/history_store.hpp"
+#include "core/handle_maker.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "runs/run_store.hpp"
@@ -122,14 +123,14 @@ protected:
         auto stores = model_.stores();
         stores->put<health_store>(std::make_unique<told_health_store>(says_));
         stores->put<history_store>(std::make_unique<told_history_store>(says_));
-        const database db{std::make_shared<database::implementation>(
+        const database db = handle_maker::share<database>(
             [this](const connect_limits&) {
                 if (is_down_) throw error(errc::connection_failed, "nobody is there");
                 return model_.connect();
             },
             std::move(stores),
             database_settings{}
-        )};
+        );
         return diagnose(db);
     }
     std::optional<finding> found(std::string_view name) { return find(examined(), name); }

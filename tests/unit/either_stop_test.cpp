@@ -25,9 +25,12 @@ TEST(either_stop, is_requested_with_the_first_of_both) {
 TEST(either_stop, is_requested_at_once_where_one_of_them_was) {
     std::stop_source one, other;
     other.request_stop();
-    EXPECT_TRUE((either_stop{one.get_token(), other.get_token()}.token().stop_requested()));
-    EXPECT_TRUE((either_stop{other.get_token(), one.get_token()}.token().stop_requested()));
-    EXPECT_FALSE((either_stop{one.get_token(), {}}.token().stop_requested()));
+    const either_stop later{one.get_token(), other.get_token()};
+    const either_stop first{other.get_token(), one.get_token()};
+    const either_stop neither{one.get_token(), {}};
+    EXPECT_TRUE(later.token().stop_requested());
+    EXPECT_TRUE(first.token().stop_requested());
+    EXPECT_FALSE(neither.token().stop_requested());
 }
 
 TEST(either_stop, may_be_destroyed_by_who_is_told) {

@@ -24,7 +24,7 @@ protected:
     bool is_told(event_kind kind, const std::string& key) {
         return eventually([&] { return !told_->of(kind, key).empty(); });
     }
-    // Expects one doubt about name_, which ends once, as expected.
+    // Expects one request about name_ in doubt, settled once, as expected.
     void expect_settled(event_reason how) {
         EXPECT_TRUE(is_told(event_kind::doubt_settled, "k"));
         const auto settled = told_->only(event_kind::doubt_settled, "k");
@@ -62,7 +62,7 @@ TEST_F(events_test, a_ghost_that_was_granted_is_told_as_released) {
     expect_settled(event_reason::released);
 }
 
-// The doubt goes on for two minutes, in which nothing comes.
+// The request stays in doubt for two minutes, in which nothing comes.
 TEST_F(events_test, what_was_never_there_is_told_as_not_granted) {
     session mine{told_through_faults(), eager()};
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
@@ -145,7 +145,7 @@ TEST_F(events_test, a_heartbeat_that_fails_and_a_slow_one_are_told_apart) {
         return std::nullopt;
     });
     ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
-    local_clock::time_point until = local_clock::now() + often.heartbeat_every * 2;
+    local_clock::time_point until = local_clock::now() + often.heartbeat_every.value() * 2;
     EXPECT_TRUE(eventually([&] { return local_clock::now() > until; }));
     plan_->let_go();
     EXPECT_TRUE(eventually([&] {

@@ -43,7 +43,7 @@ protected:
         thread queueing{[&] { (void)mutex(mine, "theirs").acquire(cancel.get_token()); }};
         thread announcing{[&] { (void)shared_mutex(mine, "read").acquire(cancel.get_token()); }};
         auto held = mutex{mine, name_}.try_acquire();
-        auto term = mutex{mine, "term", {.hold_at_most = 1h}}.try_acquire();
+        auto term = mutex{mine, "term", {.fixed_term = 1h}}.try_acquire();
         auto keys = multi_lock{mine, {"a", "b"}}.try_acquire();
         auto permits = semaphore{mine, "permits", 3}.try_acquire(3);
         auto place = latch{mine, "places", 2}.try_join();
@@ -132,7 +132,7 @@ TEST_F(forgotten_test, a_release_that_fails_again_and_again_is_repeated_and_told
 // The database gave the second key another hour, and its answer never came.
 TEST_F(forgotten_test, a_key_whose_extension_got_no_answer_is_given_back_with_the_others) {
     session mine{faulty(), eager()};
-    auto held = multi_lock{mine, {key{"a"}, key{"b"}}, {.hold_at_most = 2s}}.try_acquire();
+    auto held = multi_lock{mine, {key{"a"}, key{"b"}}, {.fixed_term = 2s}}.try_acquire();
     ASSERT_TRUE(held);
     const auto extensions = std::make_shared<std::atomic<int>>(0);
     plan_->fail_when([extensions](std::string_view statement, int) -> std::optional<fault> {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/left_work.hpp"
+#include "core/model_engine.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 #include "support/test_time.hpp"
@@ -71,7 +72,7 @@ private:
     };
 
     record& record_;
-    const server_info server_{engine::memory, 10000, "nothing"};
+    const server_info server_{model_engine, 10000, "nothing"};
 };
 
 inline idle_connection& seen(const std::unique_ptr<connection>& lent) {

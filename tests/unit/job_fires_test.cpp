@@ -107,7 +107,7 @@ TEST(job_fires, a_time_that_is_skipped_comes_once_and_one_that_is_repeated_too) 
     for (const auto policy :
          {misfire_policy::skip, misfire_policy::fire_once, misfire_policy::catch_up}) {
         job_schedule nightly = minutely(policy);
-        nightly.every = 0s;
+        nightly.every.reset();
         nightly.cron = "30 2 * * *";
         nightly.zone = "Europe/Berlin";
         const auto gap = sys_days{std::chrono::year{2026} / 3 / 29} + 1h;

@@ -58,7 +58,7 @@ TEST_F(job_idle_test, it_looks_once_in_each_interval_for_all_its_queues) {
         if (name == "look" || name == "heartbeat") continue;
         others += count;
     }
-    // One of all workers sweeps, each two seconds at most; and it says good-bye.
+    // One of all workers maintains the queue, each two seconds at most; and it says good-bye.
     EXPECT_LE(others, 40) << "beside " << count_of("look") << " looks";
 }
 

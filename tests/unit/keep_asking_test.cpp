@@ -31,6 +31,8 @@ TEST(keep_asking_test, is_rounded_up_and_never_negative) {
     EXPECT_EQ(in_nanoseconds(0s), nanoseconds{0});
     EXPECT_EQ(in_nanoseconds(-5s), nanoseconds{0});
     EXPECT_EQ(in_nanoseconds(std::chrono::hours::min()), nanoseconds{0});
+    const double no_number = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(in_nanoseconds(std::chrono::duration<double>{no_number}), nanoseconds{0});
 }
 
 TEST(keep_asking_test, ends_where_nanoseconds_do) {

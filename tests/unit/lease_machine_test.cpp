@@ -201,7 +201,8 @@ constexpr milliseconds absurd = milliseconds::max();
 constexpr milliseconds absurdly_negative = milliseconds::min();
 
 struct refusal {
-    milliseconds ttl, heartbeat_every, margin, reap_every;
+    milliseconds ttl;
+    std::optional<milliseconds> heartbeat_every, margin, reap_every;
     const char* named;
 };
 
@@ -226,33 +227,37 @@ INSTANTIATE_TEST_SUITE_P(
     lease_machine,
     bad_settings,
     ::testing::Values(
-        refusal{0ms, 0ms, 0ms, 0ms, "ttl"},
-        refusal{-1ms, 0ms, 0ms, 0ms, "ttl"},
-        refusal{999ms, 0ms, 0ms, 0ms, "ttl"},
-        refusal{24h + 1ms, 0ms, 0ms, 0ms, "ttl"},
-        refusal{absurd, 0ms, 0ms, 0ms, "ttl"},
-        refusal{absurdly_negative, 0ms, 0ms, 0ms, "ttl"},
-        refusal{12s, -1ms, 0ms, 0ms, "heartbeat_every"},
-        refusal{12s, 5001ms, 0ms, 0ms, "heartbeat_every"},
-        refusal{12s, absurd, 0ms, 0ms, "heartbeat_every"},
-        refusal{12s, absurdly_negative, 0ms, 0ms, "heartbeat_every"},
-        refusal{12s, 4s, 5s, 0ms, "heartbeat_every"},
-        refusal{12s, 0ms, -1ms, 0ms, "margin"},
-        refusal{12s, 0ms, 6s, 0ms, "margin"},
-        refusal{12s, 0ms, absurd, 0ms, "margin"},
-        refusal{12s, 0ms, absurdly_negative, 0ms, "margin"},
-        refusal{12s, 0ms, 0ms, -1ms, "reap_every"},
-        refusal{12s, 0ms, 0ms, 366 * 24h + 1ms, "reap_every"},
-        refusal{12s, 0ms, 0ms, absurd, "reap_every"}
+        refusal{0ms, {}, {}, {}, "ttl"},
+        refusal{-1ms, {}, {}, {}, "ttl"},
+        refusal{999ms, {}, {}, {}, "ttl"},
+        refusal{24h + 1ms, {}, {}, {}, "ttl"},
+        refusal{absurd, {}, {}, {}, "ttl"},
+        refusal{absurdly_negative, {}, {}, {}, "ttl"},
+        refusal{12s, -1ms, {}, {}, "heartbeat_every"},
+        refusal{12s, 5001ms, {}, {}, "heartbeat_every"},
+        refusal{12s, absurd, {}, {}, "heartbeat_every"},
+        refusal{12s, absurdly_negative, {}, {}, "heartbeat_every"},
+        refusal{12s, 4s, 5s, {}, "heartbeat_every"},
+        refusal{12s, 0ms, {}, {}, "heartbeat_every"},
+        refusal{12s, {}, 0ms, {}, "margin"},
+        refusal{12s, {}, {}, 0ms, "reap_every"},
+        refusal{12s, {}, -1ms, {}, "margin"},
+        refusal{12s, {}, 6s, {}, "margin"},
+        refusal{12s, {}, absurd, {}, "margin"},
+        refusal{12s, {}, absurdly_negative, {}, "margin"},
+        refusal{12s, {}, {}, -1ms, "reap_every"},
+        refusal{12s, {}, {}, 366 * 24h + 1ms, "reap_every"},
+        refusal{12s, {}, {}, absurd, "reap_every"}
     )
 );
 
 TEST(lease_machine_test, settings_at_their_limits_are_accepted) {
+    using some = std::optional<milliseconds>;
     for (const auto& [ttl, every, margin, reap] : {
-             std::tuple<milliseconds, milliseconds, milliseconds, milliseconds>{1s, 0ms, 0ms, 0ms},
-             {24h, 0ms, 0ms, 366 * 24h},
-             {12s, 5s, 2s, 0ms},
-             {12s, 3s, 6s - 1ms, 0ms},
+             std::tuple<milliseconds, some, some, some>{1s, {}, {}, {}},
+             {24h, {}, {}, 366 * 24h},
+             {12s, 5s, 2s, {}},
+             {12s, 3s, 6s - 1ms, {}},
              {12s, 1ms, 1ms, 1ms},
          }) {
         session_settings settings;
@@ -260,7 +265,7 @@ TEST(lease_machine_test, settings_at_their_limits_are_accepted) {
         settings.heartbeat_every = every;
         settings.margin = margin;
         settings.reap_every = reap;
-        EXPECT_NO_THROW(completed(settings)) << ttl.count() << ' ' << every.count();
+        EXPECT_NO_THROW(completed(settings)) << ttl.count() << ' ' << every.value_or(0ms).count();
     }
 }
 

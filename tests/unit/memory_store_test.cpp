@@ -3,9 +3,10 @@
 
 #include <atomic>
 
+#include "core/model_engine.hpp"
 #include "locks/hold_store.hpp"
 #include "session/session_store.hpp"
-#include "support/sweep.hpp"
+#include "support/clean_up.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -67,7 +68,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
     }
     model_.age_session(mine_, 1h);  // dead, and still nobody takes over
     EXPECT_TRUE(thrown_by([&] { try_as_other(); }));
-    EXPECT_EQ(sweep(*on_, *stores_, upkeep_task::dead_locks), 0) << "stepped around";
+    EXPECT_EQ(clean_up(*on_, *stores_, upkeep_task::dead_locks), 0) << "stepped around";
     proving->commit();
     const auto taken = try_as_other();
     EXPECT_EQ(taken.status, acquire_status::granted);
@@ -134,7 +135,7 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
     model_.remove_session_row(mine_);
     model_.advance(5min);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(sweep(*on_, *stores_, upkeep_task::dead_locks), 1);
+    EXPECT_EQ(clean_up(*on_, *stores_, upkeep_task::dead_locks), 1);
     EXPECT_EQ(try_as_other().status, acquire_status::granted);
 }
 
@@ -192,7 +193,7 @@ TEST_F(memory_store_test, its_connections_keep_the_rules_of_transactions) {
     EXPECT_EQ(on_->state(), connection_state::idle);
     EXPECT_TRUE(on_->answers());
     EXPECT_EQ(code_of([&] { on_->execute("DELETE FROM lock"); }), errc::unsupported);
-    EXPECT_EQ(on_->server().engine, engine::memory);
+    EXPECT_EQ(on_->server().engine, model_engine);
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ private:
 class mysql_hosts_test : public ::testing::Test {
 protected:
     host_list hosts(const std::string& names) {
-        return {parse_url("mysql://app:s3cret@" + names + "/x"), [this](auto& to, auto patience) {
-                    return open(to, patience);
+        return {parse_url("mysql://app:s3cret@" + names + "/x"), [this](auto& to, auto timeout) {
+                    return open(to, timeout);
                 }};
     }
-    std::unique_ptr<connection> open(const address& to, milliseconds patience) {
+    std::unique_ptr<connection> open(const address& to, milliseconds timeout) {
         asked_.push_back(to.host);
-        patience_ += patience;
+        patience_ += timeout;
         const answer how = states_[to.host];
         if (how == answer::down || how == answer::denies) {
             error_facts facts;

@@ -112,7 +112,7 @@ TEST_F(outage_test, a_run_over_its_limit_asks_nobody_who_is_away) {
     const database db = faulty();
     session one{db, calm()};
     once_settings limited;
-    limited.hold_at_most = 2s;
+    limited.fixed_term = 2s;
     auto run = once{one, name_, schedule::every(1h), limited}.try_start();
     ASSERT_TRUE(run);
     std::atomic<int> asked = 0;

@@ -26,9 +26,9 @@ protected:
     }
     // Fails while `broken_`, after counting the attempt.
     connector connect() {
-        return [this](milliseconds patience) {
+        return [this](milliseconds timeout) {
             ++attempts_;
-            patience_ = patience.count();
+            patience_ = timeout.count();
             if (broken_) {
                 error_facts facts;
                 facts.is_passing = is_passing_;

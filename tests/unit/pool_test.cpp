@@ -1,4 +1,4 @@
-// The pool on connections that do nothing: its bound, its patience, and what it does with the
+// The pool on connections that do nothing: its bound, its timeout, and what it does with the
 // broken.
 #include "database/pool.hpp"
 

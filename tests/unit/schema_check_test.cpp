@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "admin/migration_store.hpp"
+#include "core/handle_maker.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/lockable.hpp"
@@ -219,6 +220,7 @@ public:
         if (!commit && in_transactions) found = before_;
     }
     records recorded(connection&) override { return found; }
+    std::string place(connection&) override { return "a script"; }
     void apply(connection&, std::string_view statements) override {
         log.push_back("apply " + std::string(statements));
         if (fail_apply) throw error(errc::database_error, "out of disk");
@@ -260,6 +262,7 @@ public:
     explicit shown_schema(schema_store& of) : of_(of) {}
     std::span<const migration> known() const override { return of_.known(); }
     records recorded(connection& on) override { return of_.recorded(on); }
+    std::string place(connection& on) override { return of_.place(on); }
 
 private:
     schema_store& of_;
@@ -275,7 +278,7 @@ protected:
         schema_ = scripted.get();
         stores->put<schema_store>(std::make_unique<shown_schema>(*scripted));
         stores->put<migration_store>(std::move(scripted));
-        db_.emplace(std::make_shared<database::implementation>(
+        db_.emplace(handle_maker::share<database>(
             [this](std::chrono::milliseconds) { return model_.connect(); },
             std::move(stores),
             database_settings{.observer = warnings_}

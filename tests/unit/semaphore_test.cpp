@@ -77,7 +77,7 @@ TEST_F(semaphore_test, a_number_that_changes_with_each_try_is_a_refusal_in_the_e
 class permit_term_test : public semaphore_test {
 protected:
     semaphore limited(session& whose, milliseconds term) const {
-        return {whose, name_, 2, {.min_poll = 1ms, .max_poll = 5ms, .hold_at_most = term}};
+        return {whose, name_, 2, {.min_poll = 1ms, .max_poll = 5ms, .max_hold = term}};
     }
     bool is_anybody_there() {
         return model_.server().with_tables([](memory_tables& tables) {

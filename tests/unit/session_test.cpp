@@ -303,8 +303,8 @@ TEST_F(session_test, ten_thousand_leases_take_less_than_ten_mebibytes) {
 
 TEST_F(session_test, a_fixed_term_is_told_at_its_own_end_and_not_with_the_session) {
     session mine{faulty(), calm()};
-    auto brief_one = mutex{mine, name_, {.hold_at_most = 3s}}.try_acquire();
-    auto long_one = mutex{mine, "long", {.hold_at_most = 1h}}.try_acquire();
+    auto brief_one = mutex{mine, name_, {.fixed_term = 3s}}.try_acquire();
+    auto long_one = mutex{mine, "long", {.fixed_term = 1h}}.try_acquire();
     ASSERT_TRUE(stopped(brief_one->lost(), 20s));
     EXPECT_GT(remaining(name_), 0us) << "a sixth of the term before the database lets go";
     EXPECT_EQ(brief_one->why_lost(), loss_reason::expired);
@@ -317,7 +317,7 @@ TEST_F(session_test, a_short_term_does_not_wait_for_the_end_of_a_nap) {
     session mine{faulty(), calm()};
     std::vector<std::chrono::nanoseconds> late;
     for (int round = 0; round < 15; ++round) {
-        auto held = mutex{mine, "k" + std::to_string(round), {.hold_at_most = 50ms}}.try_acquire();
+        auto held = mutex{mine, "k" + std::to_string(round), {.fixed_term = 50ms}}.try_acquire();
         ASSERT_TRUE(stopped(held->lost(), 20s));
         late.push_back(local_clock::now() - held->deadline());
     }
@@ -327,7 +327,7 @@ TEST_F(session_test, a_short_term_does_not_wait_for_the_end_of_a_nap) {
 
 TEST_F(session_test, a_fixed_term_outlives_its_session_and_is_told_all_the_same) {
     std::optional<session> mine{std::in_place, faulty(), calm()};
-    auto held = mutex{*mine, name_, {.hold_at_most = 3s}}.try_acquire();
+    auto held = mutex{*mine, name_, {.fixed_term = 3s}}.try_acquire();
     mine.reset();
     EXPECT_TRUE(model_.is_held(name_));
     EXPECT_TRUE(held->held_locally());

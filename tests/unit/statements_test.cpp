@@ -88,8 +88,8 @@ TEST(list_statement_test, whatever_the_number_each_is_asked_about_once) {
 
 class every_engine : public ::testing::TestWithParam<engine> {};
 
-// The sender of a statement fills in the words that are left in braces.
-TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
+// The sender of a statement fills in the placeholders that are left in braces.
+TEST_P(every_engine, has_fragments_for_all_that_its_statements_say) {
     const std::set<std::string> later{
         "{asked}",      "{asked_rest}", "{connection}", "{keys}", "{list}",   "{locked}",
         "{node_infos}", "{now}",        "{wall}",       "{boot}", "{owned}",  "{owners}",
@@ -116,9 +116,10 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
             EXPECT_FALSE(source.empty()) << file << ' ' << name;
             for (auto at = source.find('{'); at != std::string::npos;
                  at = source.find('{', at + 1)) {
-                const std::string word = source.substr(at, source.find('}', at) + 1 - at);
-                EXPECT_TRUE(later.contains(word)) << file << ' ' << name << ' ' << word;
-                const bool is_filled_in = GetParam() == engine::sqlite || word != "{now}";
+                const std::string placeholder = source.substr(at, source.find('}', at) + 1 - at);
+                EXPECT_TRUE(later.contains(placeholder))
+                    << file << ' ' << name << ' ' << placeholder;
+                const bool is_filled_in = GetParam() == engine::sqlite || placeholder != "{now}";
                 EXPECT_TRUE(is_filled_in) << file << ' ' << name;
             }
         }
@@ -141,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(engine::postgres, engine::mysql, engine::mariadb, engine::sqlite)
 );
 
-TEST(statements_test, a_word_can_be_of_one_engine) {
+TEST(statements_test, a_fragment_can_be_of_one_engine) {
     const auto burying = [](engine which) {
         return statements{which, locks_sql, "holder", {}}.source("bury");
     };
@@ -149,7 +150,7 @@ TEST(statements_test, a_word_can_be_of_one_engine) {
     EXPECT_NE(burying(engine::mariadb).find("LOCK IN SHARE MODE SKIP"), std::string::npos);
 }
 
-TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
+TEST(statements_test, a_cluster_has_statements_and_fragments_of_its_own) {
     const auto text = [](const std::string& file, const char* name, written_nodes written) {
         const sql_source& room = file == "upkeep" ? session_sql : locks_sql;
         return statements{engine::mariadb, room, file, {}, written}.source(name);

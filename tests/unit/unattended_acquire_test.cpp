@@ -56,7 +56,7 @@ TEST_F(unattended_acquire_test, one_in_a_queue_ends_by_its_deadline_in_an_outage
     auto held = mutex{other, name_}.try_acquire();
     const answer told;
     const auto start = local_clock::now();
-    mutex{one, name_}.acquire_async({.patience = 3s}, told.taker());
+    mutex{one, name_}.acquire_async({.timeout = 3s}, told.taker());
     ASSERT_TRUE(is_waited_for(name_));
     cut();
     ASSERT_TRUE(told.has_come());
@@ -79,7 +79,7 @@ TEST_F(
     ASSERT_TRUE(eventually([&] { return db.inner()->unattended().threads() == workers + 2; }));
     const auto start = local_clock::now();
     for (const answer& each : late) {
-        mutex{one, name_}.acquire_async({.patience = 2s}, each.taker());
+        mutex{one, name_}.acquire_async({.timeout = 2s}, each.taker());
     }
     for (const answer& each : cancelled) {
         mutex{one, name_}.acquire_async({.cancel = stop.get_token()}, each.taker());
@@ -112,7 +112,7 @@ TEST_F(
             auto held = mutex{other, name}.try_acquire();
             plan_->fail_call(number, how);
             const answer told;
-            mutex{one, name}.acquire_async({.patience = 20s}, told.taker());
+            mutex{one, name}.acquire_async({.timeout = 20s}, told.taker());
             EXPECT_TRUE(eventually([&] {
                 const auto found = describe(sound_, name);
                 return told.times() > 0 || (found && found->waiters == 1);

@@ -26,8 +26,8 @@ using time_point = local_clock::time_point;
 class made_call final : public unattended_call {
 public:
     using step = std::function<std::optional<time_point>(int number)>;
-    made_call(step what, std::chrono::nanoseconds patience, const void* owner = nullptr)
-        : what_(std::move(what)), patience_(patience), owner_(owner) {}
+    made_call(step what, std::chrono::nanoseconds timeout, const void* owner = nullptr)
+        : what_(std::move(what)), patience_(timeout), owner_(owner) {}
 
     const void* owner() const noexcept override { return owner_; }
     std::optional<time_point> go_on() noexcept override {
@@ -51,9 +51,9 @@ private:
 };
 
 std::shared_ptr<made_call> made(
-    made_call::step what, std::chrono::nanoseconds patience = 1h, const void* owner = nullptr
+    made_call::step what, std::chrono::nanoseconds timeout = 1h, const void* owner = nullptr
 ) {
-    return std::make_shared<made_call>(std::move(what), patience, owner);
+    return std::make_shared<made_call>(std::move(what), timeout, owner);
 }
 
 // Like a statement that gets no answer before open().

@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/model_engine.hpp"
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/versioned_claim.hpp"
@@ -118,8 +119,19 @@ TEST(value_test, integers_are_also_read_from_text_that_is_one) {
     }
 }
 
+TEST(value_test, a_null_pointer_is_no_text) {
+    const char* const nothing = nullptr;
+    try {
+        const value made{nothing};
+        ADD_FAILURE() << "was taken";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::invalid_argument);
+    }
+}
+
 TEST(value_test, reals_are_also_read_from_integers_and_bytes_from_text) {
     EXPECT_DOUBLE_EQ(value{3}.real(), 3.0);
+    EXPECT_DOUBLE_EQ(value{"-1.25"}.real(), -1.25) << "as decimals of PostgreSQL arrive";
     EXPECT_EQ(value{"abc"}.bytes(), "abc");
 }
 
@@ -128,7 +140,7 @@ TEST(value_test, a_wrong_type_is_refused_with_both_types_and_what_to_do) {
     EXPECT_NE(refusal_of([] { value{0.5}.integer(); }).find("a real number"), std::string::npos);
     EXPECT_NE(refusal_of([] { value{blob{"1"}}.integer(); }).find("bytes"), std::string::npos);
     EXPECT_NE(refusal_of([] { value{1}.text(); }).find("an integer"), std::string::npos);
-    EXPECT_NE(refusal_of([] { value{"1.5"}.real(); }).find("text"), std::string::npos);
+    EXPECT_NE(refusal_of([] { value{"1.5 m"}.real(); }).find("text"), std::string::npos);
     const auto refusal = refusal_of([] { value{1}.bytes(); });
     EXPECT_NE(refusal.find("bytes was expected"), std::string::npos) << refusal;
     EXPECT_NE(refusal.find("leasehold migrate"), std::string::npos) << refusal;
@@ -151,7 +163,30 @@ TEST(value_test, a_row_reads_by_column_and_knows_its_width) {
     EXPECT_EQ(found.text(1), "two");
     EXPECT_EQ(found.bytes(2), "three");
     EXPECT_TRUE(found.is_null(3));
-    EXPECT_THROW(found.at(4), std::out_of_range);
+    const auto beyond = [&] { static_cast<void>(found.at(4)); };
+    EXPECT_EQ(refusal_of(beyond), "a row has no column 4: it has 4, counted from 0");
+}
+
+TEST(value_test, a_row_reads_by_the_names_of_its_columns) {
+    using names = column_names::element_type;
+    const auto given = std::make_shared<names>(names{"id", "is_open", "price", "id"});
+    const row found{{7, 1, 2.5, 8}, given};
+    EXPECT_EQ(found.integer("id"), 7) << "the first of two";
+    EXPECT_TRUE(found.boolean(std::string{"is_open"}));
+    EXPECT_DOUBLE_EQ(found.real("price"), 2.5);
+    const auto unknown = [](const row& of) { return refusal_of([&] { of.text("Id"); }); };
+    EXPECT_EQ(unknown(found), "a row has no column 'Id'; its columns are: id, is_open, price, id");
+    EXPECT_EQ(unknown(row{{1}}), "a row has no column 'Id': its columns have no names");
+}
+
+TEST(value_test, a_truth_value_is_0_or_1) {
+    EXPECT_TRUE(value{1}.boolean());
+    EXPECT_FALSE(value{0}.boolean());
+    for (const value& each : parameters{2, "1", nullptr, 1.0}) {
+        EXPECT_NE(
+            refusal_of([&] { each.boolean(); }).find("a truth value, 0 or 1,"), std::string::npos
+        );
+    }
 }
 
 TEST(value_test, engines_have_names) {
@@ -159,7 +194,7 @@ TEST(value_test, engines_have_names) {
     EXPECT_EQ(name_of(engine::mysql), "mysql");
     EXPECT_EQ(name_of(engine::mariadb), "mariadb");
     EXPECT_EQ(name_of(engine::sqlite), "sqlite");
-    EXPECT_EQ(name_of(engine::memory), "memory");
+    EXPECT_EQ(name_of(model_engine), "memory");
 }
 
 }  // namespace

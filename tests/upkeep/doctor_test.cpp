@@ -72,7 +72,8 @@ TEST_F(doctor_test, new_tables_are_well) {
     }
 }
 
-// The lines that src/admin/<engine>/shape.sql has to have are those of the message.
+// If this fails, schema/<engine>.sql differs from the migrations, or has a form that
+// src/cmake/embed_shape.cmake does not understand.
 TEST_F(doctor_test, it_knows_what_the_migrations_make) {
     db_.inner()->use_unchecked([](connection& on, store_set& stores) {
         EXPECT_EQ(stores.get<health_store>().known_shape(), stores.get<health_store>().shape(on));

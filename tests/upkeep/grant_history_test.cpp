@@ -134,14 +134,14 @@ TEST_F(grant_history_test, what_a_dead_session_had_has_ended_with_it) {
     enable_grant_history(db_);
     const session_id taken_from = begin(1h), reaped = begin(1h);
     take(name_, taken_from);
-    const key swept{"swept"};
-    take(swept, reaped);
+    const key cleaned{"cleaned"};
+    take(cleaned, reaped);
     expire(taken_from);
     expire(reaped);
     auto next = mutex{one_, name_}.try_acquire();
     ASSERT_TRUE(next);
     EXPECT_EQ(reap(db_).locks_freed, 1);
-    for (const key& each : {name_, swept}) {
+    for (const key& each : {name_, cleaned}) {
         const grant_record said = last_of(each);
         EXPECT_EQ(said.ending, grant_ending::expired) << each.name();
         EXPECT_EQ(said.node_info, "silent@host:1");
@@ -151,7 +151,7 @@ TEST_F(grant_history_test, what_a_dead_session_had_has_ended_with_it) {
 
 TEST_F(grant_history_test, a_fixed_term_ends_when_it_is_over) {
     enable_grant_history(db_);
-    auto held = mutex{one_, name_, {.hold_at_most = 1h}}.try_acquire();
+    auto held = mutex{one_, name_, {.fixed_term = 1h}}.try_acquire();
     ASSERT_TRUE(held);
     // Granted two hours ago, for one and a half.
     change(
@@ -214,7 +214,7 @@ TEST_F(grant_history_test, has_those_who_share_a_key) {
     shared_mutex lock{one_, shared};
     auto held = lock.try_acquire_upgradeable();
     ASSERT_TRUE(held);
-    auto written = lock.try_upgrade(*held);
+    auto written = lock.try_upgrade(std::move(*held));
     ASSERT_TRUE(written);
     lock.downgrade(*written);
     written->release();

@@ -144,9 +144,9 @@ TEST_F(mysql_doctor_test, who_may_only_read_learns_of_the_transaction_or_that_no
     const auto of_key = [&] { return diagnose_key(reader, key{"k"}).findings; };
     const auto expect_known_or_told = [&] {
         EXPECT_FALSE(find(of_key(), "row_locked"));
-        const auto doubt = find(of_key(), "not_looked_at");
-        EXPECT_EQ(doubt.has_value(), !is_mariadb);
-        EXPECT_TRUE(!doubt || doubt->severity == severity::good);
+        const auto unknown = find(of_key(), "not_looked_at");
+        EXPECT_EQ(unknown.has_value(), !is_mariadb);
+        EXPECT_TRUE(!unknown || unknown->severity == severity::good);
     };
     expect_known_or_told();
     for (const char* each : {"FOR UPDATE", "LOCK IN SHARE MODE"}) {

@@ -4,10 +4,10 @@
 
 #include "admin/history_store.hpp"
 #include "database/schema_store.hpp"
-#include "jobs/job_bell_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "jobs/job_store.hpp"
+#include "jobs/job_subscriber_store.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/fence_guard.hpp"
 #include "leasehold/grant_history.hpp"
@@ -103,8 +103,8 @@ void use_schedules(const database& db) {
 // A job that needs another waits, and goes on when that has ended.
 void use_needs(const database& db) {
     const job_queue queue{db, identity::random().text()};
-    const auto first = queue.enqueue({}), then = queue.enqueue({.needs = {first.id}});
-    EXPECT_EQ(find_job(db, then.id).value().needs, std::vector{first.id});
+    const auto first = queue.enqueue({}), then = queue.enqueue({.depends_on = {first.id}});
+    EXPECT_EQ(find_job(db, then.id).value().depends_on, std::vector{first.id});
     EXPECT_EQ(cancel_job(db, first.id), cancel_outcome::cancelled);
     EXPECT_EQ(find_job(db, then.id).value().state, job_state::cancelled);
 }
@@ -117,7 +117,7 @@ void use_jobs(const database& db) {
         job_store& jobs = stores.get<job_store>();
         job_queue_store& queues = stores.get<job_queue_store>();
         queues.set_limits(on, queue, {.max_running = 10});
-        EXPECT_TRUE(queues.take_turn(on, queue, 1h));
+        EXPECT_TRUE(queues.begin_maintenance(on, queue, 1h));
         jobs.enqueue(on, queue, {{.kind = "a", .ordering_key = "one"}, {.kind = "b"}});
         const auto running = jobs.claim(on, {queue, {}, 10, worker.id(), "node"}).jobs;
         ASSERT_EQ(running.size(), 2U);
@@ -141,12 +141,12 @@ void use_jobs(const database& db) {
         queues.describe_queue(on, queue);
         queues.queue_names(on);
         queues.describe_queues(on);
-        const auto bell = identity::random();
-        stores.get<job_bell_store>().add(on, {queue}, worker.id(), {bell, "here"});
-        stores.get<job_bell_store>().add(on, {queue}, worker.id(), {bell, "there"});
-        EXPECT_EQ(stores.get<job_bell_store>().list(on, queue, bell, 1).size(), 1U);
-        stores.get<job_bell_store>().remove(on, {queue}, bell);
-        stores.get<job_bell_store>().prune(on, queue);
+        const auto id = identity::random();
+        stores.get<job_subscriber_store>().add(on, {queue}, worker.id(), {id, "here"});
+        stores.get<job_subscriber_store>().add(on, {queue}, worker.id(), {id, "there"});
+        EXPECT_EQ(stores.get<job_subscriber_store>().list(on, queue, id, 1).size(), 1U);
+        stores.get<job_subscriber_store>().remove(on, {queue}, id);
+        stores.get<job_subscriber_store>().prune(on, queue);
     });
     use_needs(db);
     use_schedules(db);
@@ -161,7 +161,7 @@ void clean_up(const database& db) {
         stores.get<session_store>().end(on, id, std::nullopt);
         const std::string any_place = "a place of 24 bytes or so";
         for (const upkeep_progress& each : stores.get<upkeep_store>().progress(on)) {
-            stores.get<upkeep_store>().take_turn(on, each, 0us);
+            stores.get<upkeep_store>().begin_turn(on, each, 0us);
             stores.get<upkeep_store>().look(on, each.task, "", 10, 1h);
             stores.get<upkeep_store>().clear(on, each.task, {any_place}, 1h);
         }

@@ -88,7 +88,7 @@ SELECT COALESCE(SUM(s.expires_at > {now}), 0), COALESCE(SUM({overdue}), 0),
            ELSE 0 END), 0) AS SIGNED)
 FROM {prefix}session s;
 
--- word: overdue
+-- fragment: overdue
 s.expires_at > {now}
     AND {since s.heartbeat_at} > ({finite s.expires_at} - {finite s.heartbeat_at}) DIV 2
 
@@ -98,7 +98,7 @@ SELECT COALESCE((SELECT s.node_info FROM {prefix}session s WHERE {overdue}
                  ORDER BY s.heartbeat_at LIMIT 1), '');
 
 -- Tests lock row l with session row s, which may be missing. $1 microseconds.
--- word: held_long
+-- fragment: held_long
 l.changed_at <= {now} - $1 AND l.owner IS NOT NULL AND {unexpired}
 
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held: MySQL
@@ -120,11 +120,11 @@ WHERE {held_long};
 -- name: dead_holds
 SELECT COUNT(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-    WHERE s.expires_at + LEAST(l.lock_delay, {longest}) <= {now} - $1
+    WHERE {closed_until s.expires_at} <= {now} - $1
     LIMIT 1000) some_of_them;
 
 -- Tests holder h with session row s, which may be missing. $1 microseconds.
--- word: shared_long
+-- fragment: shared_long
 h.granted_at <= {now} - $1 AND h.fence > 0 AND (s.expires_at IS NULL OR s.expires_at > {now})
 
 -- $1 microseconds, $2 limit. Keys that several hold, by the oldest of their holders. Reads: the
@@ -214,8 +214,8 @@ FROM {prefix}session WHERE id = $1;
 
 -- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
-SELECT {until COALESCE(l.expires_at, s.expires_at)} + l.lock_delay
+SELECT {closed_until COALESCE(l.expires_at, s.expires_at)} - {now}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL
   AND COALESCE(l.expires_at, s.expires_at) <= {now}
-  AND COALESCE(l.expires_at, s.expires_at) + l.lock_delay > {now};
+  AND {closed_until COALESCE(l.expires_at, s.expires_at)} > {now};

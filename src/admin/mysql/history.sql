@@ -52,10 +52,10 @@ BEGIN
     END IF;
 END;
 
--- For a holder row that was deleted, or replaced under another fence. The gate tells the hold's
+-- For a holder row that was deleted, or replaced under another fence. The header tells the hold's
 -- kind; a place at a latch or a barrier is no grant, and is not written. A forced release ended the
 -- grants older than the fence it left. Reads: 2 rows, by primary key.
--- word: write_share
+-- fragment: write_share
     DECLARE dies_at BIGINT;
     DECLARE end_at BIGINT;
     DECLARE used_as SMALLINT;
@@ -98,7 +98,7 @@ BEGIN
 END;
 
 -- Tests row t of information_schema.triggers.
--- word: is_ours
+-- fragment: is_ours
 t.trigger_schema = DATABASE()
     AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced')
 
@@ -112,7 +112,7 @@ WHERE {is_ours} AND t.definer = CURRENT_USER();
 UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;
 
 -- A grantee is named as 'user'@'host'.
--- word: sees_no_triggers
+-- fragment: sees_no_triggers
 NOT EXISTS (
         SELECT 1 FROM information_schema.user_privileges p
         WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER')
@@ -130,7 +130,7 @@ SELECT r.is_on, r.keep, (
 FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- The columns of row h, in the order of history_store.cpp.
--- word: grant
+-- fragment: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {since h.ended_at},
 h.held_for, h.ending
 

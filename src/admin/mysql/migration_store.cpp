@@ -23,9 +23,9 @@ public:
 
     bool migrates_in_transactions() const override { return false; }
 
-    void lock(connection& on, std::chrono::milliseconds patience) override {
+    void lock(connection& on, std::chrono::milliseconds timeout) override {
         const std::string& prefix = how_->names().prefix;
-        const auto max_waited = std::chrono::ceil<std::chrono::seconds>(patience);
+        const auto max_waited = std::chrono::ceil<std::chrono::seconds>(timeout);
         for (int waited_s = 0; waited_s < max_waited.count(); waited_s += wait_per_try_s) {
             const result answer = run(on, "get_lock", {prefix, wait_per_try_s});
             const row& got = answer.rows.at(0);

@@ -109,7 +109,7 @@ SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
                 FILTER (WHERE s.expires_at > clock_timestamp()), 0)::bigint
   FROM {prefix}session s;
 
--- word: overdue
+-- fragment: overdue
 s.expires_at > clock_timestamp()
     AND clock_timestamp() - {finite s.heartbeat_at}
         > ({finite s.expires_at} - {finite s.heartbeat_at}) / 2
@@ -120,7 +120,7 @@ SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue}
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
 -- Tests lock row l with session row s, which may be missing. $1 microseconds.
--- word: held_long
+-- fragment: held_long
 l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {is_live}
 
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and as many sessions at most.
@@ -140,12 +140,12 @@ SELECT count(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.sess
 -- name: dead_holds
 SELECT count(*) FROM (
     SELECT FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-     WHERE s.expires_at + {delay}
+     WHERE {closed_until s.expires_at}
                <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
 -- Tests holder h with session row s, which may be missing. $1 microseconds.
--- word: shared_long
+-- fragment: shared_long
 h.granted_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND h.fence > 0
     AND (s.id IS NULL OR s.expires_at > clock_timestamp())
 
@@ -238,7 +238,7 @@ SELECT id, node_info, expires_at > clock_timestamp(),
 -- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT {until over.at}
-  FROM (SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond' AS at
+  FROM (SELECT {closed_until coalesce(l.expires_at, s.expires_at)} AS at
           FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
          WHERE l.lock_key = $1 AND l.owner IS NOT NULL
            AND coalesce(l.expires_at, s.expires_at) <= clock_timestamp()) AS over

@@ -58,7 +58,7 @@ BEGIN
 END
 $leasehold$;
 
--- For row holder, also where one grant takes the place of another. The gate tells the kind of the
+-- For row holder, also where one grant takes the place of another. The header tells the kind of the
 -- hold. A place at a latch or a barrier is no grant, and is not written. A forced release has ended
 -- the grants that are older than the fence it left. Reads: 2 rows, by primary key.
 -- name: share_function
@@ -120,11 +120,11 @@ WHEN (OLD.fence > 0 AND NEW.fence <> OLD.fence)
 EXECUTE FUNCTION {where}.{bare}share_ended();
 
 -- Tests row t of pg_trigger.
--- word: is_ours
+-- fragment: is_ours
 t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
     AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
                      lower('{bare}share_replaced'))
--- word: fires
+-- fragment: fires
 t.tgenabled IN ('O', 'A')
 
 -- name: any_trigger
@@ -155,7 +155,7 @@ SELECT r.is_on, r.keep,
   FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- The columns of row h, in the order of history_store.cpp.
--- word: grant
+-- fragment: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata,
 {since h.ended_at}, h.held_for, h.ending
 

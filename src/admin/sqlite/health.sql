@@ -18,7 +18,7 @@ SELECT coalesce(sum(s.expires_at > {now}), 0), coalesce(sum({overdue}), 0),
   FROM {prefix}session s
  WHERE {of_this_boot};
 
--- word: overdue
+-- fragment: overdue
 s.expires_at > {now} AND {now} - s.heartbeat_at > (s.expires_at - s.heartbeat_at) / 2
 
 -- Reads: the sessions once.
@@ -27,7 +27,7 @@ SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue} AND {
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
 -- Tests lock row l. $1 microseconds.
--- word: held_long
+-- fragment: held_long
 l.changed_at <= {now} - $1 AND {live_hold} AND {of_this_boot}
 
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held for so
@@ -46,10 +46,10 @@ SELECT count(*) FROM {prefix}lock l WHERE {held_long};
 -- name: dead_holds
 SELECT count(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-     WHERE s.expires_at + l.lock_delay <= {now} - $1 AND {of_this_boot} LIMIT 1000);
+     WHERE {closed_until s.expires_at} <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
 -- Tests holder h. $1 microseconds.
--- word: shared_long
+-- fragment: shared_long
 h.granted_at <= {now} - $1 AND h.fence > 0 AND {of_this_boot} AND NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
 
@@ -113,7 +113,7 @@ WITH RECURSIVE with_history (queue) AS (
     SELECT (SELECT min(h.queue) FROM {prefix}job_history h WHERE h.queue > o.queue)
       FROM with_history o WHERE o.queue IS NOT NULL
 )
-SELECT d.queue, d.discarded
+SELECT CAST(d.queue AS TEXT), d.discarded
   FROM (
     SELECT o.queue,
            (SELECT count(*)
@@ -141,8 +141,8 @@ SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_
 
 -- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
-SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay - {now}
+SELECT {closed_until coalesce(l.expires_at, s.expires_at)} - {now}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND {of_this_boot}
    AND coalesce(l.expires_at, s.expires_at) <= {now}
-   AND coalesce(l.expires_at, s.expires_at) + l.lock_delay > {now};
+   AND {closed_until coalesce(l.expires_at, s.expires_at)} > {now};

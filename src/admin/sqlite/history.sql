@@ -12,12 +12,12 @@ DROP TRIGGER IF EXISTS {prefix}share_ended;
 DROP TRIGGER IF EXISTS {prefix}share_replaced;
 
 -- The machine's clock: a trigger has no parameters.
--- word: its_wall
+-- fragment: its_wall
 CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)
 
 -- True while the holds of another boot are being cleared away: see boot.sql. Nobody knows when
 -- those ended.
--- word: is_boot
+-- fragment: is_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ''
 
 -- For row lock, which its owner has lost. A holder whose session, or term, is over lost the key at
@@ -44,14 +44,14 @@ BEGIN
                            {is_boot} AS is_boot));
 END;
 
--- For a holder row that was deleted, or replaced under another fence. The gate tells the hold's
+-- For a holder row that was deleted, or replaced under another fence. The header tells the hold's
 -- kind; a place at a latch or a barrier is no grant, and is not written. A forced release ended the
 -- grants older than the fence it left. A trigger cannot read the boot's clock. It takes the
 -- machine's clock, which SQLite tells in milliseconds, less the offset that the rule's row has for
 -- this boot. The offset is exact to a hundredth of a second, so a holder whose session ends within
 -- two of these counts as dead already. If the row has no offset, or the machine's clock was set
 -- back since by more than the hold's length, the length is unknown. Reads: 5 rows, by primary key.
--- word: write_share
+-- fragment: write_share
     INSERT OR REPLACE INTO {prefix}grant_history
         (lock_key, token, kind, mode, permits, node_info, metadata, ended_at, held_for, ending)
     SELECT OLD.lock_key, OLD.fence, kind, OLD.mode & 7,
@@ -105,7 +105,7 @@ SELECT r.is_on, r.keep,
   FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- The columns of row h, in the order of history_store.cpp.
--- word: grant
+-- fragment: grant
 h.lock_key, CAST(h.token AS INTEGER), CAST(h.kind AS INTEGER), CAST(h.mode AS INTEGER),
 CAST(h.permits AS INTEGER), h.node_info, h.metadata, CAST({wall} - h.ended_at AS INTEGER),
 CAST(h.held_for AS INTEGER), CAST(h.ending AS INTEGER)

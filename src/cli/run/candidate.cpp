@@ -48,10 +48,10 @@ acquired candidate::wait() {
     const auto began = local_clock::now();
     while (true) {
         errand rest = what_;
-        if (rest.patience) {
+        if (rest.timeout) {
             const auto waited = local_clock::now() - began;
-            *rest.patience -= std::chrono::duration_cast<milliseconds>(waited);
-            *rest.patience = std::max(*rest.patience, milliseconds{0});
+            *rest.timeout -= std::chrono::duration_cast<milliseconds>(waited);
+            *rest.timeout = std::max(*rest.timeout, milliseconds{0});
         }
         try {
             acquired answer = attempt(rest);
@@ -60,9 +60,9 @@ acquired candidate::wait() {
             part_with(std::move(answer));
             std::rethrow_exception(failed);
         } catch (const error& failure) {
-            const bool has_time = !what_.patience || local_clock::now() - began < *what_.patience;
+            const bool has_time = !what_.timeout || local_clock::now() - began < *what_.timeout;
             // Otherwise the tool would wait for ever for a server that never existed.
-            const bool waits_at_start = what_.patience || what_.waits_at_start;
+            const bool waits_at_start = what_.timeout || what_.waits_at_start;
             const bool may_begin = waits_at_start && failure.is_transient();
             const bool may_wait = has_been_in_touch_ || may_begin;
             if (!may_wait || !may_pass(failure) || !has_time) throw;
@@ -74,24 +74,24 @@ acquired candidate::wait() {
 }
 
 acquired candidate::attempt(const errand& what) {
-    session_made_.hush();
+    session_made_.take();
     session_since_.reset();
     background<holding> trying{[&](std::stop_token cancel) {
         return acquire(
-            database_, what, [this] { session_made_.ring(); }, cancel
+            database_, what, [this] { session_made_.set(); }, cancel
         );
     }};
     // Before the session begins there is nothing in the database that would have to end.
-    const auto patience = [&](int) {
+    const auto time_left = [&](int) {
         look_up();
         return session_since_ ? milliseconds{max_goodbye} : milliseconds{0};
     };
     const int cancelled_by =
-        wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), [&] {
+        wait_for_end(trying, signals_, time_left, session_made_.source(), line_.source(), [&] {
             return look_up();
         });
     line_.hide();
-    if (session_made_.hush()) has_been_in_touch_ = true;
+    if (session_made_.take()) has_been_in_touch_ = true;
     if (cancelled_by == 0) {
         acquired answer{trying.take(), 0};
         if (!answer.held->failed) has_answered();
@@ -108,7 +108,7 @@ acquired candidate::attempt(const errand& what) {
 // and that statement fails within this time.
 std::chrono::nanoseconds candidate::look_up() {
     const auto proven_after = database_.settings().statement_timeout + std::chrono::seconds{2};
-    if (session_made_.hush()) {
+    if (session_made_.take()) {
         has_been_in_touch_ = true;
         session_since_ = local_clock::now();
     }

@@ -10,10 +10,10 @@
 // | the database is away …                  | wait()                                            |
 // |-----------------------------------------|---------------------------------------------------|
 // | before there ever was a session         | throws its error: the URL may be wrong; as        |
-// |                                         | below where that may pass, and patience has an    |
-// |                                         | end or the errand waits at its start              |
+// |                                         | below where that may pass, and its timeout is set |
+// |                                         | or the errand waits at its start                  |
 // | after that                              | says so, and asks anew in a session of its own    |
-// | until the errand's patience is over     | throws its last error                             |
+// | until the errand's timeout has passed   | throws its last error                             |
 // | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |
 //
 // A database also counts as away if it no longer accepts our connections, because of the password,
@@ -70,7 +70,7 @@ private:
     const errand& what_;
     signal_inbox& signals_;
     progress line_;
-    bell session_made_;
+    event_flag session_made_;
     bool has_been_in_touch_ = false;
     std::optional<instant> session_since_;  // the begin of this attempt's session
     std::optional<instant> away_since_;

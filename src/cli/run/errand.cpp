@@ -19,20 +19,20 @@ namespace {
 acquisition acquire_in(session& within, const errand& what, const std::stop_token& cancel) {
     if (what.permits > 0) {
         semaphore counted{within, what.name, what.permits_there_are};
-        return what.patience ? counted.acquire_for(*what.patience, what.permits, cancel)
-                             : counted.acquire(what.permits, cancel);
+        return what.timeout ? counted.acquire_for(*what.timeout, what.permits, cancel)
+                            : counted.acquire(what.permits, cancel);
     }
     if (what.mode == hold_mode::shared) {
         shared_mutex shared{within, what.name};
-        return what.patience ? shared.acquire_shared_for(*what.patience, cancel)
-                             : shared.acquire_shared(cancel);
+        return what.timeout ? shared.acquire_shared_for(*what.timeout, cancel)
+                            : shared.acquire_shared(cancel);
     }
     if (what.mode == hold_mode::exclusive) {
         shared_mutex shared{within, what.name};
-        return what.patience ? shared.acquire_for(*what.patience, cancel) : shared.acquire(cancel);
+        return what.timeout ? shared.acquire_for(*what.timeout, cancel) : shared.acquire(cancel);
     }
     mutex wanted{within, what.name, {.lock_delay = what.lock_delay, .metadata = what.note}};
-    return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
+    return what.timeout ? wanted.acquire_for(*what.timeout, cancel) : wanted.acquire(cancel);
 }
 
 // The command has ended, and nobody knows whether its key is free. That does not change the tool's
@@ -212,7 +212,7 @@ ending run_under(
          keep_open,
          signals.outside()},
         held.deadline(),
-        timing.margin};
+        *timing.margin};
     supervisor watching{held, timing, running, signals, what.waits_for_all};
     const std::optional<int> status = watching.run();
     return {status, watching.asked_by(), watching.was_revoked()};

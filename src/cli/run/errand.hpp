@@ -42,7 +42,7 @@ struct own_statuses {
 // The request, and how long it may take.
 struct errand {
     leasehold::key name;
-    std::optional<std::chrono::milliseconds> patience;  // nullopt: for ever
+    std::optional<std::chrono::milliseconds> timeout;  // nullopt: for ever
     session_settings timing;
     bool is_json = false;
     std::chrono::milliseconds lock_delay{0};
@@ -130,12 +130,12 @@ inline constexpr std::chrono::seconds max_goodbye{2};
 // Waits for the end of the background call, and calls `look_up` when one of the other sources can
 // be read, or after the time that its last call has named. Answers with the signal that cancelled
 // it, or 0. The first signal leaves nothing behind in the database, if that takes no longer than
-// `patience` then says for that signal; the second is for users who cannot wait.
-template <class Result, class Patience, class LookUp>
+// `time_left` says for that signal; the second is for users who cannot wait.
+template <class Result, class TimeLeft, class LookUp>
 int wait_for_end(
     background<Result>& running,
     signal_inbox& signals,
-    Patience patience,
+    TimeLeft time_left,
     int other,
     int another,
     LookUp look_up
@@ -152,7 +152,7 @@ int wait_for_end(
         while (const auto next = signals.take_wish()) {
             if (cancelled_by != 0) end_at_once(*next);
             cancelled_by = *next;
-            until = local_clock::now() + patience(*next);
+            until = local_clock::now() + time_left(*next);
             running.cancel();
         }
         if (cancelled_by != 0 && local_clock::now() >= until) end_at_once(cancelled_by);
@@ -165,11 +165,11 @@ int wait_for_end(
 failure explain(signal_inbox& signals, const std::function<failure()>& ask);
 
 // Runs a call to the database after the command has ended. Hears only a second signal, since the
-// first may be the one that ended the command. When patience is over `give_up` says with which
+// first may be the one that ended the command. When the time has passed `give_up` says with which
 // status the tool ends at once, leaving the rest to the ttl.
 template <class Work, class GiveUp>
-auto finish(signal_inbox& signals, std::chrono::milliseconds patience, Work work, GiveUp give_up) {
-    const auto until = local_clock::now() + patience;
+auto finish(signal_inbox& signals, std::chrono::milliseconds timeout, Work work, GiveUp give_up) {
+    const auto until = local_clock::now() + timeout;
     background<decltype(work(std::stop_token{}))> ending{std::move(work)};
     int heard = 0;
     while (true) {

@@ -15,13 +15,13 @@ namespace {
 // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
 constexpr std::size_t max_piece = 4096;
 constexpr std::chrono::milliseconds look_every{100};
-constexpr std::chrono::seconds flush_patience{2};
+constexpr std::chrono::seconds flush_timeout{2};
 
 }  // namespace
 
-std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience) {
+std::size_t write_error_words(std::string_view words, std::chrono::milliseconds timeout) {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&out, 1, static_cast<int>(patience.count())) <= 0) return 0;
+    if (poll(&out, 1, static_cast<int>(timeout.count())) <= 0) return 0;
     const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), max_piece));
     if (count >= 0) return static_cast<std::size_t>(count);
     return errno == EAGAIN || errno == EINTR ? 0 : words.size();
@@ -67,7 +67,7 @@ void error_copy::add(std::string_view words) {
 
 void error_copy::flush() noexcept {
     std::unique_lock guard{state_->mutex};
-    state_->changed.wait_for(guard, flush_patience, [&] { return state_->waiting.empty(); });
+    state_->changed.wait_for(guard, flush_timeout, [&] { return state_->waiting.empty(); });
 }
 
 void error_copy::write_all(const std::shared_ptr<state>& of) {

@@ -14,7 +14,7 @@ namespace leasehold::cli {
 
 // Writes as many bytes as standard error takes, after waiting for it at most so long, and answers
 // with their number. Bytes that can never be written are lost, and count.
-std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience);
+std::size_t write_error_words(std::string_view words, std::chrono::milliseconds timeout);
 
 class error_copy {
 public:

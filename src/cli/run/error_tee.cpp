@@ -161,17 +161,17 @@ error_tee::error_tee() {
 }
 
 std::string error_tee::take_end() {
-    constexpr std::chrono::seconds patience{2};
+    constexpr std::chrono::seconds timeout{2};
     close_writing_end();
     shutdown(asks_.number(), SHUT_WR);
     std::string end(max_kept + 1, '\0');
-    const auto got = wait_for({asks_.number()}, patience)
+    const auto got = wait_for({asks_.number()}, timeout)
                          ? recv(asks_.number(), end.data(), end.size(), MSG_DONTWAIT)
                          : 0;
     end.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     cut_front(end, max_kept);
     // It closes its end when all is written, so that nothing of ours comes before.
-    if (!end.empty()) wait_for({asks_.number()}, patience);
+    if (!end.empty()) wait_for({asks_.number()}, timeout);
     return without_overwritten(end);
 }
 

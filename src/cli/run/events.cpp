@@ -41,13 +41,13 @@ void descriptor::close() noexcept {
 }
 
 std::optional<std::size_t> wait_for(
-    std::initializer_list<int> sources, std::chrono::nanoseconds max_patience
+    std::initializer_list<int> sources, std::chrono::nanoseconds max_wait
 ) {
     std::vector<pollfd> all;
     all.reserve(sources.size());
     for (const int each : sources) all.push_back({each, POLLIN, 0});
-    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(max_patience);
-    const timespec limit{whole.count(), static_cast<long>((max_patience - whole).count())};
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(max_wait);
+    const timespec limit{whole.count(), static_cast<long>((max_wait - whole).count())};
     const int ready = ppoll(all.data(), all.size(), &limit, nullptr);
     if (ready < 0 && errno != EINTR) fail("ppoll");
     if (ready <= 0) return std::nullopt;
@@ -132,17 +132,17 @@ int wait_a_moment(signal_inbox& signals) {
     return 0;
 }
 
-bell::bell() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+event_flag::event_flag() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (source_.number() < 0) fail("eventfd");
 }
 
-void bell::ring() noexcept {
+void event_flag::set() noexcept {
     const std::uint64_t one = 1;
-    // A full counter means that the bell was rung already.
+    // A full counter means that the flag was set already.
     [[maybe_unused]] const auto written = write(source_.number(), &one, sizeof one);
 }
 
-bool bell::hush() noexcept {
+bool event_flag::take() noexcept {
     std::uint64_t count = 0;
     return read(source_.number(), &count, sizeof count) == sizeof count;
 }

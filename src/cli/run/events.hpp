@@ -3,7 +3,7 @@
 // signals, the end of a task in the background, the loss of a lease. Nothing sleeps or spins.
 //
 // Threads: a signal_inbox belongs to the main thread and is made before any other thread, which
-// then inherit its mask; a bell is rung from any thread and heard by one.
+// then inherit its mask; an event_flag is set by any thread and taken by one.
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -43,7 +43,7 @@ private:
 // Waits for a limited time until one of `sources` can be read. Answers with the first that can, or
 // nullopt.
 std::optional<std::size_t> wait_for(
-    std::initializer_list<int> sources, std::chrono::nanoseconds max_patience
+    std::initializer_list<int> sources, std::chrono::nanoseconds max_wait
 );
 
 // The state of signals that a program is started with, apart from pending ones.
@@ -93,12 +93,12 @@ private:
 int wait_a_moment(signal_inbox& signals);
 
 // Reports an event from another thread.
-class bell {
+class event_flag {
 public:
-    bell();
-    void ring() noexcept;
-    // True if it was rung since the last call.
-    bool hush() noexcept;
+    event_flag();
+    void set() noexcept;
+    // True if it was set since the last call.
+    bool take() noexcept;
     int source() const noexcept { return source_.number(); }
 
 private:
@@ -117,7 +117,7 @@ public:
               } catch (...) {
                   failure_ = std::current_exception();
               }
-              done_.ring();
+              done_.set();
           }) {}
 
     int source() const noexcept { return done_.source(); }
@@ -131,7 +131,7 @@ public:
     }
 
 private:
-    bell done_;
+    event_flag done_;
     std::optional<Result> result_;
     std::exception_ptr failure_;
     std::jthread thread_;  // last: it uses the others

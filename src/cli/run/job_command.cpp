@@ -80,12 +80,12 @@ public:
     running& operator=(const running&) = delete;
 
     job_ending run() {
-        bell asked;
-        const std::stop_callback rings{mine_.stop(), [&] { asked.ring(); }};
+        event_flag asked;
+        const std::stop_callback sets{mine_.stop(), [&] { asked.set(); }};
         if (payload_.empty()) input_.writing.close();
         while (!status_) {
             wait(asked);
-            if (asked.hush() && !kill_at_) {
+            if (asked.take() && !kill_at_) {
                 kill_at_ = local_clock::now() + of_.kill_after_;
                 if (guard_.may_tell()) signal_all(SIGTERM);
             }
@@ -121,7 +121,7 @@ private:
 
     // If the tool's own standard error is stalled, the tool does not read the command's. The
     // command then waits, and the tool still renews its guard.
-    void wait(const bell& asked) {
+    void wait(const event_flag& asked) {
         constexpr std::chrono::milliseconds look_again{10};
         const bool has_room = of_.errors_.has_room(max_piece);
         std::array<pollfd, 4> sources{
@@ -130,8 +130,8 @@ private:
              {has_room ? errors_.reading.number() : -1, POLLIN, 0},
              {input_.writing.number(), POLLOUT, 0}}};
         const auto until = std::chrono::ceil<std::chrono::milliseconds>(pause());
-        const auto patience = (has_room ? until : std::min(until, look_again)).count();
-        if (poll(sources.data(), sources.size(), static_cast<int>(patience)) < 0) return;
+        const auto timeout = (has_room ? until : std::min(until, look_again)).count();
+        if (poll(sources.data(), sources.size(), static_cast<int>(timeout)) < 0) return;
         if (sources[2].revents != 0 && !listen()) errors_.reading.close();
         if (sources[3].revents != 0) speak();
         if (sources[0].revents != 0) follow();

@@ -105,7 +105,7 @@ failure busy(const errand& what, const std::optional<lock_info>& holder, const d
     } else {
         message += "was held by somebody else, who has just let go of it";
     }
-    const bool has_waited = what.patience != milliseconds{0};
+    const bool has_waited = what.timeout != milliseconds{0};
     message += has_waited ? "; wait longer with --wait, or see `leasehold locks`"
                           : "; wait for it with --wait";
     return failure{what.statuses.busy, name_of(errc::busy), message}.with(std::move(more));
@@ -269,7 +269,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             );
         }
         errand what{
-            chosen->name.get(), parse_patience(chosen->wait, "--wait"), timing, options.is_json};
+            chosen->name.get(), parse_timeout(chosen->wait, "--wait"), timing, options.is_json};
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
         what.statuses = chosen->statuses;
         what.waits_for_all = chosen->waits_for_all;
@@ -286,7 +286,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         command.withheld = password_variables(options);
         what.timing.name = command.name();
         const database db =
-            open_database(options, statement_timeout_for(timing), what.patience, command.name());
+            open_database(options, statement_timeout_for(timing), what.timeout, command.name());
         return run_lock(what, command, db);
     };
     return {parser, run};

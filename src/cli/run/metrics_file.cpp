@@ -119,7 +119,7 @@ public:
         std::unique_lock guard{mutex_};
         is_over_ = true;
         news_.notify_all();
-        if (news_.wait_for(guard, patience, [&] { return has_ended_; })) return true;
+        if (news_.wait_for(guard, timeout, [&] { return has_ended_; })) return true;
         is_abandoned_ = true;
         complained_at_.reset();
         complain("it takes longer than a second");
@@ -127,7 +127,7 @@ public:
     }
 
 private:
-    static constexpr std::chrono::seconds pause{10}, patience{1};
+    static constexpr std::chrono::seconds pause{10}, timeout{1};
     static constexpr std::chrono::minutes between_complaints{1};
 
     std::string write() const {

@@ -95,9 +95,9 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     background<started> attempt{
         [&](std::stop_token cancel) { return start(db, wanted, cancel, is_there); }};
     constexpr std::chrono::hours for_ever{24};
-    const auto patience = [&](int) { return is_there ? max_goodbye : std::chrono::seconds{0}; };
+    const auto time_left = [&](int) { return is_there ? max_goodbye : std::chrono::seconds{0}; };
     const int cancelled_by =
-        wait_for_end(attempt, signals, patience, -1, -1, [&] { return for_ever; });
+        wait_for_end(attempt, signals, time_left, -1, -1, [&] { return for_ever; });
     if (cancelled_by == 0) return {attempt.take(), 0};
     try {
         return {attempt.take(), cancelled_by};
@@ -106,7 +106,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     }
 }
 
-// Tries again while the database is away, until the errand's patience is over.
+// Tries again while the database is away, until the errand's timeout has passed.
 attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox& signals) {
     const errand& what = wanted.what;
     const auto began = local_clock::now();
@@ -118,7 +118,7 @@ attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox&
             const auto now = local_clock::now();
             const bool may_pass = exit_status_of(failure.code()) == exit_status::unreachable ||
                                   failure.is_transient();
-            if (!may_pass || now - began >= what.patience.value_or(milliseconds{0})) throw;
+            if (!may_pass || now - began >= what.timeout.value_or(milliseconds{0})) throw;
             if (said.is_due(failure, now)) {
                 report(
                     what.is_json,
@@ -221,12 +221,12 @@ int record(
 bool has_reached_limit(const task& wanted, const lease& held) {
     const loss_reason why = held.why_lost();
     const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
-    return wanted.settings.hold_at_most && is_undisturbed && !held.held_locally();
+    return wanted.settings.fixed_term && is_undisturbed && !held.held_locally();
 }
 
 // A task that takes too long fails its tick, and is not repeated: it would take too long again.
 int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
-    const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
+    const std::string limit = "--at-most " + shown(*wanted.settings.fixed_term);
     const run_result result{
         .has_succeeded = false, .message = "it took too long for " + limit + " and was stopped"};
     const int status = record(wanted, of, result, wanted.what.statuses.lost, signals);
@@ -242,9 +242,9 @@ int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
 // The supervisor's margin must not be longer than the time between the run's deadline and its end.
 session_settings timing_of(const task& wanted, const session& within) {
     session_settings timing = within.settings();
-    if (const auto term = wanted.settings.hold_at_most) {
+    if (const auto term = wanted.settings.fixed_term) {
         const auto sixth = std::chrono::duration_cast<milliseconds>(*term / 6);
-        timing.margin = std::min(timing.margin, sixth);
+        timing.margin = std::min(*timing.margin, sixth);
     }
     return timing;
 }
@@ -278,7 +278,7 @@ int run_started(
              signals.outside(),
              streams},
             held.deadline(),
-            timing.margin};
+            *timing.margin};
         supervisor watching{held, timing, running, signals, wanted.what.waits_for_all};
         status = watching.run();
         if (tee) words = last_line_of(tee->take_end());
@@ -336,12 +336,12 @@ int run_once(const task& wanted, const program& command, const database& db) {
     }
     const int status = run_attempted(wanted, command, keep_open, end, db, signals);
     if (end.result && end.result->within) {
-        constexpr std::chrono::seconds patience{2};
+        constexpr std::chrono::seconds timeout{2};
         const auto work = [&](const std::stop_token&) {
             end.result.reset();
             return true;
         };
-        finish(signals, patience, work, [&] { return status; });
+        finish(signals, timeout, work, [&] { return status; });
     }
     return status;
 }
@@ -376,8 +376,8 @@ once_settings settings_of(const once_options& chosen) {
     settings.repeat_abandoned = !chosen.is_never_repeated;
     settings.metadata = chosen.note;
     if (!chosen.at_most.empty()) {
-        settings.hold_at_most = parse_duration(chosen.at_most, "--at-most");
-        if (*settings.hold_at_most < std::chrono::seconds{1}) {
+        settings.fixed_term = parse_duration(chosen.at_most, "--at-most");
+        if (*settings.fixed_term < std::chrono::seconds{1}) {
             throw usage_failure("--at-most must be at least 1s");
         }
     }

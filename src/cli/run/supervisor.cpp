@@ -27,8 +27,8 @@ supervisor::supervisor(
       waits_for_all_(waits_for_all) {}
 
 std::optional<int> supervisor::run() {
-    const std::stop_callback on_loss{held_.lost(), [this] { loss_.ring(); }};
-    const std::stop_callback on_request{held_.revoke_requested(), [this] { loss_.ring(); }};
+    const std::stop_callback on_loss{held_.lost(), [this] { loss_.set(); }};
+    const std::stop_callback on_request{held_.revoke_requested(), [this] { loss_.set(); }};
     if (!held_.held_locally()) return std::nullopt;  // nothing has begun that could be stopped
     running_.begin();
     while (true) {
@@ -42,7 +42,7 @@ std::optional<int> supervisor::run() {
         wait_for(
             {signals_.source(), loss_.source(), running_.begun_source(), running_.source()}, pause()
         );
-        loss_.hush();
+        loss_.take();
     }
     const bool was_stopped = running_.watcher().has_told();
     if (was_stopped) end_rest();
@@ -80,7 +80,7 @@ void supervisor::heed_loss() {
         // If the lease was freed by force, its deadline is still ahead, and the time counts from
         // now.
         const auto lost_at = std::min(now, held_.deadline());
-        kill_at_ = guard::kill_time(lost_at, timing_.margin);
+        kill_at_ = guard::kill_time(lost_at, *timing_.margin);
         if (running_.watcher().may_tell() && now < *kill_at_) running_.signal_all(SIGTERM);
     }
     if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_all(SIGKILL);
@@ -93,7 +93,7 @@ nanoseconds supervisor::pause() const {
     const auto now = local_clock::now();
     if (kill_at_) return std::max<nanoseconds>(*kill_at_ - now, nanoseconds{0});
     const nanoseconds left = held_.deadline() - now;
-    return std::clamp<nanoseconds>(left / 4, look_every, timing_.heartbeat_every / 2);
+    return std::clamp<nanoseconds>(left / 4, look_every, *timing_.heartbeat_every / 2);
 }
 
 // Processes that the command started may clean up until the kill time. Then they are killed
@@ -101,15 +101,15 @@ nanoseconds supervisor::pause() const {
 // another user, or is in a call that nothing interrupts.
 void supervisor::end_rest() {
     constexpr std::chrono::seconds max_insist{2};
-    const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);
+    const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), *timing_.margin);
     running_.await_all();
     while (!running_.have_all_ended()) {
         const auto left = kill_at - local_clock::now();
         if (left <= nanoseconds{0}) {
             if (left <= -max_insist || running_.signal_all(SIGKILL).reached == 0) return;
         }
-        const nanoseconds patience = left > nanoseconds{0} ? nanoseconds{left} : look_every;
-        wait_for({running_.source(), signals_.source()}, patience);
+        const nanoseconds timeout = left > nanoseconds{0} ? nanoseconds{left} : look_every;
+        wait_for({running_.source(), signals_.source()}, timeout);
         pass_signals_on();
         running_.follow();
     }

@@ -57,7 +57,7 @@ private:
     child& running_;
     signal_inbox& signals_;
     const bool waits_for_all_;
-    bell loss_;                       // or a request
+    event_flag loss_;                 // or a request
     std::optional<instant> kill_at_;  // set when the command was told to stop
     bool is_killed_ = false;
     int asked_by_ = 0;

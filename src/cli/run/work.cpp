@@ -47,7 +47,7 @@ struct work_options {
     std::string ttl = "30s";
     std::string poll = "1s";
     std::string drain_timeout = "30s";
-    std::string stop_within = "10s";
+    std::string stop_timeout = "10s";
     std::optional<std::string> metrics_file;
 };
 
@@ -83,11 +83,11 @@ public:
     // such a signal ended CMD, has_ended() waits a moment for the worker's own signal.
     bool has_ended(int status) {
         constexpr std::array ends{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-        constexpr std::chrono::seconds patience{1};
+        constexpr std::chrono::seconds timeout{1};
         const int number = status - exit_status::by_signal;
         if (std::find(ends.begin(), ends.end(), number) == ends.end()) return false;
         std::unique_lock guard{mutex_};
-        is_set_.wait_for(guard, patience, [&] { return number_ != 0; });
+        is_set_.wait_for(guard, timeout, [&] { return number_ != 0; });
         return number_ == number;
     }
 
@@ -124,9 +124,9 @@ public:
     // repaired, and one whose output nobody reads ends, too.
     void end_with(int status) {
         status_ = status;
-        ends_.ring();
+        ends_.set();
     }
-    bool has_ended() noexcept { return ends_.hush(); }
+    bool has_ended() noexcept { return ends_.take(); }
     int source() const noexcept { return ends_.source(); }
     int status() const noexcept { return status_; }
 
@@ -135,7 +135,7 @@ private:
     milliseconds last_{0};
     local_clock::time_point rests_until_{};
     std::atomic<int> status_ = 0;
-    bell ends_;
+    event_flag ends_;
 };
 
 // The jobs of one worker share this. Their threads may outlive its end.
@@ -143,7 +143,7 @@ struct workshop {
     workshop(const program& what, milliseconds margin, const worker_settings& settings)
         : command(what),
           stop_when_idle(settings.stop_when_idle),
-          commands(command, margin, settings.stop_within / 2) {}
+          commands(command, margin, settings.stop_timeout / 2) {}
 
     const program command;
     const bool stop_when_idle;
@@ -298,9 +298,9 @@ std::string shown_left(const std::vector<left_jobs>& left) {
 
 // The time that a worker has when it is told to end: for its CMDs, and to record their ends. A
 // worker with nothing to do only ends its session, if the database has ever answered.
-class worker_patience {
+class goodbye_time {
 public:
-    worker_patience(const database& db, const worker& does, const workshop& in)
+    goodbye_time(const database& db, const worker& does, const workshop& in)
         : database_(db), does_(does), in_(in) {}
 
     // True if any call so far has found that the database has answered.
@@ -314,7 +314,7 @@ public:
         const std::int64_t told = done.completed + done.failed + done.returned + done.discarded +
                                   done.cancelled + done.lost + done.unknown;
         if (in_.running > 0 || in_.begun > told) {
-            return settings.drain_timeout + settings.stop_within + std::chrono::seconds{5};
+            return settings.drain_timeout + settings.stop_timeout + std::chrono::seconds{5};
         }
         return has_been_in_touch ? milliseconds{max_goodbye} : milliseconds{0};
     }
@@ -345,30 +345,30 @@ int run_work(
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const auto in = std::make_shared<workshop>(command, timing.margin, settings);
+    const auto in = std::make_shared<workshop>(command, *timing.margin, settings);
     const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return summary_of(does.progress()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
-    worker_patience patience{db, does, *in};
-    const auto drain_patience = [&](int signal) {
+    goodbye_time goodbye{db, does, *in};
+    const auto time_left = [&](int signal) {
         running.cancel();  // before a job is given back for this signal, and claimed again
         in->told.set(signal);
-        return patience.to_end(settings);
+        return goodbye.to_end(settings);
     };
     // When the signal comes all connections may be in use, and then none shows that the database
     // has answered.
     constexpr milliseconds until_in_touch{200};
     const auto look_up = [&] {
-        const bool has_been_in_touch = patience.look();
+        const bool has_been_in_touch = goodbye.look();
         if (in->trouble.has_ended()) running.cancel();
         const std::chrono::nanoseconds pause = progress.tick();
         return has_been_in_touch ? pause
                                  : std::min<std::chrono::nanoseconds>(pause, until_in_touch);
     };
     const int stopped_by =
-        wait_for_end(running, signals, drain_patience, in->trouble.source(), -1, look_up);
+        wait_for_end(running, signals, time_left, in->trouble.source(), -1, look_up);
     progress.clear();
     const worker_report report = running.take();
     in->commands.flush();
@@ -410,7 +410,7 @@ void add_options(CLI::App& parser, work_options& chosen) {
     parser
         .add_option(
             "--stop-within",
-            chosen.stop_within,
+            chosen.stop_timeout,
             "Then SIGTERM, after half of this SIGKILL; default 10s"
         )
         ->option_text("D");
@@ -477,7 +477,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         settings.stop_when_idle = chosen->stop_when_idle;
         settings.poll_every = parse_duration(chosen->poll, "--poll");
         settings.drain_timeout = parse_duration(chosen->drain_timeout, "--drain-for");
-        settings.stop_within = parse_duration(chosen->stop_within, "--stop-within");
+        settings.stop_timeout = parse_duration(chosen->stop_timeout, "--stop-within");
         settings.abandons_handlers = true;  // what they refer to lives as long as they do
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");

@@ -116,7 +116,7 @@ std::string url_encoded(std::string_view text) {
 
 // The part of the keys that the page shows, and the link to the rest.
 std::string lock_range(const lock_view& locks) {
-    const bool is_first = locks.filter.after.empty();
+    const bool is_first = !locks.filter.after;
     std::string html = "<p class=\"range\">";
     html += html_number(locks.counts.keys) + (locks.counts.keys == 1 ? " key is" : " keys are") +
             " held by " + html_number(locks.counts.holders) +
@@ -127,7 +127,7 @@ std::string lock_range(const lock_view& locks) {
     }
     html += ".";
     if (locks.page.next || !is_first) {
-        html += " Here are " + html_number(std::ssize(locks.page.locks)) +
+        html += " Here are " + html_number(std::ssize(locks.page)) +
                 (is_first ? ", the first by name." : ", further on by name.");
     }
     const std::string prefix = "/?prefix=" + url_encoded(locks.filter.prefix);
@@ -234,8 +234,8 @@ std::string schedules_table(const snapshot& now) {
         }
         table.add({
             {code(each.what.name), "key"},
-            {each.what.cron.empty() ? "every " + shown(each.what.every)
-                                    : html_text(each.what.cron + " " + each.what.zone)},
+            {each.what.every ? "every " + shown(*each.what.every)
+                             : html_text(each.what.cron + " " + each.what.zone)},
             {next},
             {each.last ? html_time(*each.last, shown(*each.last))
                        : "<span class=\"quiet\">none"
@@ -323,7 +323,7 @@ std::string locks_section(const page_view& view) {
     body += lock_range(locks);
     html_table table{
         "Held keys by name", {"Key", "Holder", "Held since", "Left", "Token", "Waiters"}};
-    for (const lock_info& each : locks.page.locks) {
+    for (const lock_info& each : locks.page) {
         const auto where_held = [&](std::string html) {
             return each.is_held ? std::move(html) : "<span class=\"quiet\">-</span>";
         };
@@ -336,7 +336,7 @@ std::string locks_section(const page_view& view) {
             {waiters_html(locks, each), each.waiters > 0 ? "number wide" : "number none"},
         });
     }
-    body += locks.page.locks.empty() ? nothing("Nothing is held.") : table.html();
+    body += locks.page.empty() ? nothing("Nothing is held.") : table.html();
     return section("locks", "Locks", body);
 }
 

@@ -306,10 +306,11 @@ http_response site::page(const http_request& request) {
     const auto [value, is_late] = overview_.latest();
     const auto now = value ? value : std::make_shared<const snapshot>();
     const visitor who = visitor_of(request);
-    const lock_filter filter{request.parameter("prefix"), request.parameter("after"), max_shown};
+    lock_filter filter{.prefix = request.parameter("prefix"), .limit = max_shown};
+    if (std::string after = request.parameter("after"); !after.empty()) filter.after = after;
     std::shared_ptr<const lock_view> locks;
     page_view view{*now, now->locks};
-    if (!filter.prefix.empty() || !filter.after.empty()) {
+    if (!filter.prefix.empty() || filter.after) {
         auto empty = std::make_shared<lock_view>();
         empty->filter = filter;
         locks = empty;

@@ -68,7 +68,7 @@ int show_findings(const std::vector<finding>& findings, bool is_json, bool is_qu
 }
 
 int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
-    const key_examination found = diagnose_key(db, name);
+    const key_diagnosis found = diagnose_key(db, name);
     if (!is_json) {
         const int status = show_findings(found.findings, false, is_quiet);
         if (found.waiters.empty() || is_quiet) return status;

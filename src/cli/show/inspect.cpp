@@ -319,7 +319,7 @@ command add_unlock(CLI::App& tool, const global_options& options) {
                 const key wanted = chosen->name.get();
                 if (chosen->is_asked) {
                     std::optional<wait_limit> wait;
-                    if (!chosen->wait.empty()) wait = parse_patience(chosen->wait, "--wait");
+                    if (!chosen->wait.empty()) wait = parse_timeout(chosen->wait, "--wait");
                     return ask(open_database(options), wanted, wait, options.is_json);
                 }
                 if (!chosen->is_forced) {

@@ -49,7 +49,7 @@ void read_needs(const json& value, named_job& into) {
     if (!value.is_array()) throw usage_failure("needs must be an array of numbers and names");
     for (const json& each : value) {
         if (each.is_number_integer()) {
-            into.what.needs.push_back(each.get<job_id>());
+            into.what.depends_on.push_back(each.get<job_id>());
         } else if (each.is_string()) {
             into.needs.push_back(each.get<std::string>());
         } else {
@@ -58,9 +58,9 @@ void read_needs(const json& value, named_job& into) {
     }
 }
 
-need_until need_until_of(const std::string& word) {
-    if (word == "completed") return need_until::completed;
-    if (word == "ended") return need_until::ended;
+dependency_until dependency_until_of(const std::string& word) {
+    if (word == "completed") return dependency_until::completed;
+    if (word == "ended") return dependency_until::ended;
     throw usage_failure("needs_until is '" + word + "'; it must be completed or ended");
 }
 
@@ -72,7 +72,7 @@ bool read_place(const std::string& name, const json& value, named_job& into) {
     } else if (name == "needs") {
         read_needs(value, into);
     } else if (name == "needs_until") {
-        into.what.needs_until = need_until_of(text_of(value, name));
+        into.what.depends_until = dependency_until_of(text_of(value, name));
     } else {
         return false;
     }
@@ -145,7 +145,7 @@ public:
                 if (found == places_.end()) {
                     throw wrong(lines_[at], "it needs '" + each + "', and no line has that name");
                 }
-                jobs_[at].what.needs_of_list.push_back(found->second);
+                jobs_[at].what.depends_on_listed.push_back(found->second);
             }
             all.push_back(std::move(jobs_[at].what));
         }

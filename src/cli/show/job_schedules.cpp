@@ -36,19 +36,19 @@ misfire_policy policy_of(const std::string& word) {
 }
 
 std::string times_of(const job_schedule& what) {
-    if (what.cron.empty()) return "every " + shown(what.every);
+    if (what.every) return "every " + shown(*what.every);
     return what.cron + " (" + what.zone + ")";
 }
 
 json json_of_schedule(const job_schedule_info& schedule) {
     const job_schedule& what = schedule.what;
-    const bool is_periodic = what.cron.empty();
+    const bool is_periodic = what.every.has_value();
     return {
         {"name", what.name},
         {"queue", what.queue},
         {"cron", is_periodic ? json() : json(what.cron)},
         {"zone", is_periodic ? json() : json(what.zone)},
-        {"per_seconds", is_periodic ? json(seconds_of(what.every)) : json()},
+        {"per_seconds", is_periodic ? json(seconds_of(*what.every)) : json()},
         {"misfire", name_of(what.misfire)},
         {"catch_up_max", what.max_catch_up},
         {"late_max_seconds", what.max_late.count()},

@@ -61,7 +61,7 @@ json json_of_job(const job_info& job) {
         {"due_in_seconds", seconds_of(job.due_in)},
         {"running_seconds", seconds_or_null(job.running_for)},
         {"ended_seconds_ago", seconds_or_null(job.ended_ago)},
-        {"needs", job.needs},
+        {"needs", job.depends_on},
     };
 }
 
@@ -104,8 +104,9 @@ std::vector<enqueued_job> enqueue_lines(
 ) {
     const std::vector<new_job> jobs = jobs_of(chosen);
     // Jobs that need each other by their places in the list are one part.
-    const bool is_one =
-        std::ranges::any_of(jobs, [](const new_job& each) { return !each.needs_of_list.empty(); });
+    const bool is_one = std::ranges::any_of(jobs, [](const new_job& each) {
+        return !each.depends_on_listed.empty();
+    });
     const std::ptrdiff_t max_part = is_one ? std::ssize(jobs) : 1000;
     so_far.of = jobs.size();
     const database db = open_database(options, std::chrono::seconds{60});
@@ -304,7 +305,8 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
     parser
         .add_option("--ordering-key", what.ordering_key, "After others of the same key, in order")
         ->option_text("O");
-    parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
+    parser
+        .add_option("--needs", what.depends_on, "Not before job ID has completed; may be repeated")
         ->option_text("ID")
         ->allow_extra_args(false);
     parser.add_option("--attempts", what.retry.max_attempts, "Attempts in all; default 20")

@@ -96,15 +96,14 @@ private:
     }
 
     void show_free() {
-        std::string last;
-        while (true) {
-            const auto page = list_free_keys(database_, chosen_.prefix, last);
-            if (page.empty()) return;
-            last = page.back().key;
-            for (const lock_info& each : page) show_in_turn(each);
+        lock_filter filter{.prefix = chosen_.prefix, .limit = 1000};
+        do {
+            const auto some = list_free_keys(database_, filter);
+            for (const lock_info& each : some) show_in_turn(each);
             if (!is_json_) shown_.print();
             require_written();
-        }
+            filter.after = some.next;
+        } while (filter.after);
     }
 
     // If a key was released after the held keys were listed, it is shown as held.
@@ -129,7 +128,7 @@ int show_waiters(const database& db, const std::string& prefix, bool is_json) {
     table waiters{{"KEY", "PLACE", "WAITER", "SINCE", "SESSION"}};
     std::string key;
     std::int64_t place = 0;
-    for (const waiter_info& each : list_all_waiters(db, prefix)) {
+    for (const waiter_info& each : list_waiters(db, {.prefix = prefix})) {
         if (each.key != key) place = 0;
         key = each.key;
         ++place;

@@ -38,7 +38,7 @@ std::set<std::string> names_in(const database& db, const std::string& what) {
     std::set<std::string> names;
     if (what == "keys") {
         for (const lock_info& each : list_locks(db)) names.insert(each.key);
-        for (const lock_info& each : list_free_keys(db)) names.insert(each.key);
+        for (const lock_info& each : list_free_keys(db, {.limit = 1000})) names.insert(each.key);
     } else if (what == "queues") {
         for (const queue_info& each : list_queues(db)) names.insert(each.name);
     } else if (what == "tasks") {

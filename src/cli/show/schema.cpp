@@ -19,7 +19,7 @@ namespace leasehold::cli {
 namespace {
 
 // A migration may take long: tables may be large, and another migrator may have the lock.
-constexpr std::chrono::minutes migrate_patience{10};
+constexpr std::chrono::minutes migrate_timeout{10};
 
 struct migrate_options {
     std::string to;  // empty: not given
@@ -125,9 +125,9 @@ std::string newer_in(const std::vector<migration_step>& steps) {
 
 int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
-    settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
+    settings.to_version = parse_version(chosen.to, "--to");
     settings.resume = chosen.resume;
-    const database db = open_database(options, migrate_patience);
+    const database db = open_database(options, migrate_timeout);
     const bool is_new = is_missing(db);
     if (is_new && !chosen.is_sure) refuse_beside_others(db, {options.table_prefix, options.schema});
     const auto done = migrate(db, settings);
@@ -149,7 +149,7 @@ int run_down(const migrate_options& chosen, const global_options& options) {
         );
     }
     print_done(
-        migrate_down(open_database(options, migrate_patience), *to), "took back", options.is_json
+        migrate_down(open_database(options, migrate_timeout), *to), "took back", options.is_json
     );
     return exit_status::done;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // A value that one thread reads for all callers, with a pause between two reads. A hundred callers
-// at once cost one read, and none waits for it longer than `patience`.
+// at once cost one read, and none waits for it longer than `timeout`.
 //
 // After a long read the next one is put off, so that reads take a fifth of the time at most,
 // however much there is to read. A read that has failed is repeated soon, however long it took.
@@ -24,7 +24,7 @@ namespace leasehold::cli {
 
 struct refresh_settings {
     std::chrono::milliseconds interval{1000};  // between the end of a read and the next
-    std::chrono::milliseconds patience{2000};  // of a caller
+    std::chrono::milliseconds timeout{2000};   // of a caller
     std::optional<std::chrono::milliseconds> at_least_every{};  // even if nobody asks
 };
 
@@ -55,7 +55,7 @@ public:
         changed_.notify_all();
         const std::uint64_t seen = reads_;
         const bool is_new =
-            changed_.wait_for(guard, settings_.patience, [&] { return reads_ != seen; });
+            changed_.wait_for(guard, settings_.timeout, [&] { return reads_ != seen; });
         return {value_, !is_new};
     }
 

@@ -30,11 +30,11 @@ void keep_first(std::vector<Entry>& all, Before before) {
 lock_view read_locks(const database& db, const lock_filter& filter) {
     lock_view view;
     view.filter = filter;
-    view.page = list_some_locks(db, filter);
+    view.page = list_locks(db, filter);
     view.counts = count_locks(db, filter.prefix);
     constexpr std::size_t max_asked = 20;
     constexpr std::int64_t max_queue = 1000;  // a queue of waiters is read whole
-    for (const lock_info& each : view.page.locks) {
+    for (const lock_info& each : view.page.items) {
         if (view.waiters.size() == max_asked) break;
         const bool is_asked = each.kind == lock_kind::mutex && each.waiters > 0;
         if (!is_asked || each.waiters > max_queue) continue;
@@ -97,10 +97,10 @@ void read_failing(const database& db, snapshot& into) {
     into.has_more_failing = false;
     for (const job_state state : {job_state::retryable, job_state::discarded}) {
         auto some = list_jobs(db, {.state = state, .limit = kept});
-        into.has_more_failing = into.has_more_failing || some.size() == kept;
+        into.has_more_failing = into.has_more_failing || some.next;
         // Payloads may be large, and nothing shows them.
-        for (job_info& each : some) each.payload = {};
-        std::move(some.begin(), some.end(), std::back_inserter(into.failing));
+        for (job_info& each : some.items) each.payload = {};
+        std::move(some.items.begin(), some.items.end(), std::back_inserter(into.failing));
     }
 }
 

@@ -154,7 +154,7 @@ void watch(
 int watch(const database& db, const std::string& place, std::chrono::milliseconds interval) {
     signal_inbox signals;  // before the thread that reads
     // A database that does not answer must not keep keys waiting.
-    overview all{db, {.interval = interval, .patience = 100ms}};
+    overview all{db, {.interval = interval, .timeout = 100ms}};
     watch(all, place, interval, signals);
     // The tool does not wait for a read that gets no answer, since nothing depends on its end.
     if (all.is_reading()) _exit(exit_status::done);
@@ -199,7 +199,7 @@ command add_top(CLI::App& tool, const global_options& options) {
                 const std::string place = place_of(url_of(options));
                 const database db = open_database(options);
                 if (!chosen->is_once && screen::is_possible()) return watch(db, place, interval);
-                overview all{db, {.interval = interval, .patience = 20s}};
+                overview all{db, {.interval = interval, .timeout = 20s}};
                 try {
                     return show_once(all, place);
                 } catch (const failure& failed) {

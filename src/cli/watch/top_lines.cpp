@@ -37,7 +37,7 @@ std::string cut_note_of(std::int64_t all, std::size_t listed) {
 
 pane_table locks_pane(const snapshot& now) {
     pane_table made{{"KEY", "HOLDER", "SINCE", "LEFT", "TOKEN", "WAITERS"}};
-    for (const lock_info& each : now.locks.page.locks) {
+    for (const lock_info& each : now.locks.page) {
         std::string holder = each.is_held ? printable(each.node_info) : "-";
         if (each.kind != lock_kind::mutex) holder += " (" + shown_kind(each) + ")";
         made.rows.push_back({

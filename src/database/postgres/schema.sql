@@ -9,3 +9,10 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('{prefix}
 
 -- name: recorded
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
+
+-- The server's start tells servers apart: as a number, since each connection has a time zone of its
+-- own. A question for our tables would abort the transaction of a user who may not see the schema.
+-- name: place
+SELECT concat_ws(
+    ' ', current_database(), (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint
+);

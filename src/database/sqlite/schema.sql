@@ -5,3 +5,7 @@ SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{prefix}migr
 
 -- name: recorded
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
+
+-- SQLite has resolved the path.
+-- name: place
+SELECT file FROM pragma_database_list WHERE name = 'main';

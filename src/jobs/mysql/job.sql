@@ -9,13 +9,13 @@
 -- parameter. Statements that may run on a borrowed connection use {utc} instead of {now}.
 
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
--- word: claimed_columns
+-- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
--- word: take
+-- fragment: take
 j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
     j.attempts = LEAST(j.attempts, 2147483646) + 1, j.rescues = LEAST(j.rescues, 2147483646),
     j.session_id = $3, j.node_info = $6, j.claimed_at = {now}, j.is_cancel_requested = 0,
@@ -87,9 +87,9 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK
 -- transaction whose plain reads may see an old snapshot. Assignments run from left to right:
 -- `state` asks for the old due time. `enqueued_at` always changes, so that the row counts as
 -- changed with and without CLIENT_FOUND_ROWS.
--- word: new_due
+-- fragment: new_due
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
--- word: replacement
+-- fragment: replacement
 kind = $3, payload = $4, priority = $5, enqueued_at = GREATEST({utc}, enqueued_at + 1),
     attempts = 0, rescues = 0, error = NULL, progress = NULL, attempts_max = NULLIF($8, 20),
     rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
@@ -115,7 +115,7 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 -- that nobody else has locked. With one kind, or all, no more than $2 are locked: the LIMIT of a
 -- derived table is carried out by itself. If a job has an ordering key, the caller makes a claim in
 -- turn: here jobs behind that one would be claimed before it.
--- word: pick
+-- fragment: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
        COUNT(q.running_max) + COUNT(q.starts_max) > 0
@@ -241,11 +241,11 @@ COMMIT;
 -- ---- ends of running jobs
 
 -- The job rows j of a list of claims, @leasehold_ends: ids and tokens.
--- word: held
+-- fragment: held
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
         asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
--- word: stands
+-- fragment: stands
 j.token = a.asked_token AND j.state = 3
 
 -- $1 session, $2 list of ids and tokens, of this and of `finish`; a part of a transaction, which
@@ -283,16 +283,16 @@ COMMIT;
 -- The job rows of {held} with the end of each: state, delay, text in hexadecimal digits, the
 -- microseconds that the row of a job that ends so is kept, or -1, and the microseconds
 -- that a cancelled job is kept.
--- word: ends
+-- fragment: ends
 JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
         asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', becomes BIGINT PATH '$[2]',
         delay BIGINT PATH '$[3]', words TEXT PATH '$[4]', kept BIGINT PATH '$[5]',
         kept_cancelled BIGINT PATH '$[6]')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 -- A job with a request to cancel it ends as cancelled, unless it has completed.
--- word: to_state
+-- fragment: to_state
 IF(a.becomes <> 6 AND j.is_cancel_requested = 1, 8, a.becomes)
--- word: kept
+-- fragment: kept
 IF({to_state} = 8, a.kept_cancelled, a.kept)
 
 -- $2 list as {ends}. A part of a transaction.

@@ -2,7 +2,7 @@
 -- contract: src/jobs/job_queue_store.hpp. All of it runs on connections of our own.
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
--- word: queue_columns
+-- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
@@ -55,7 +55,7 @@ COMMIT;
 
 -- $1 queue, $2 every. Makes the row if it is missing. Waits for a claim in turn. A time ahead of
 -- the clock, which was set back, counts as long ago. Reads: 1 row.
--- name: take_turn
+-- name: begin_maintenance
 INSERT INTO {prefix}queue (name, swept_at) VALUES ($1, {now})
 ON DUPLICATE KEY UPDATE
     swept_at = IF(swept_at <= {now} - $2 OR swept_at > {now}, {now}, swept_at);
@@ -73,10 +73,10 @@ WHERE j.queue = $1 AND j.state = 3 AND (s.id IS NULL OR s.expires_at <= {now})
 ORDER BY j.queue, j.state, j.priority, j.id LIMIT $2;
 
 -- The state of a job that is taken from a dead session: cancelled if that was requested.
--- word: rescued_to
+-- fragment: rescued_to
 CASE WHEN j.is_cancel_requested = 1 THEN 8
              WHEN j.rescues + 1 >= {rescues_max} THEN 7 ELSE 2 END
--- word: rescued_kept
+-- fragment: rescued_kept
 IF({rescued_to} = 7, $4, $5)
 
 -- For one session: $1 id, $2 whether its row was missing, $3 list of ids and tokens that `lost`
@@ -263,13 +263,13 @@ UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
 -- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
--- word: info_columns
+-- fragment: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attempts_max, j.rescues,
        j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
        IF(j.enqueued_at <= 0, 0, {now} - j.enqueued_at) AS enqueued_ago
 
 -- The state of job row j as people see it: a job that waits for others is due in the year 9999.
--- word: shown_state
+-- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key

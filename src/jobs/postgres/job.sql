@@ -17,14 +17,14 @@
 -- all rows of the key, to find those.
 
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
--- word: claimed_columns
+-- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
 -- An infinite instant is replaced: the history would refuse it, and so the end of the job.
--- word: take
+-- fragment: take
 state = 3, token = least(j.token, 9223372036854775806) + 1,
        attempts = least(j.attempts, 2147483646) + 1, rescues = least(j.rescues, 2147483646),
        session_id = $3::bytea, node_info = $6::text, claimed_at = clock_timestamp(),
@@ -140,21 +140,21 @@ RETURNING j.id, {durable};
 -- ---- claiming
 
 -- The parts of `claim`, which says what they do; `_of_kinds`: those for a claim of some kinds.
--- word: how
+-- fragment: how
 SELECT EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
            coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
                AS is_paused,
            coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
                        FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
--- word: from_priority
+-- fragment: from_priority
 (SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint
--- word: from_id
+-- fragment: from_id
 (SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how)
--- word: may_claim
+-- fragment: may_claim
 (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
 
--- word: picked
+-- fragment: picked
 how AS MATERIALIZED (
     {how},
            coalesce((SELECT true FROM {prefix}job u
@@ -174,7 +174,7 @@ how AS MATERIALIZED (
        FOR NO KEY UPDATE OF j SKIP LOCKED
 )
 
--- word: picked_of_kinds
+-- fragment: picked_of_kinds
 how AS MATERIALIZED (
     {how},
            EXISTS (SELECT FROM unnest($4::text::text[]) AS k (kind)
@@ -198,7 +198,7 @@ how AS MATERIALIZED (
      LIMIT (SELECT $2::bigint)
 )
 
--- word: claimed
+-- fragment: claimed
 claimed AS (
     UPDATE {prefix}job AS j
        SET {take}
@@ -209,11 +209,11 @@ claimed AS (
 
 -- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
 -- live, 2 the queue is paused, 4 it has limits, 8 keys were found.
--- word: standing
+-- fragment: standing
 h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
--- word: answer
+-- fragment: answer
 SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
        NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
@@ -262,7 +262,7 @@ SELECT turn FROM {prefix}queue WHERE name = $1;
 --          are blocked, so that later claims do not read them.
 -- A job may start if the jobs of its key that run or stand before it are fewer than may run at a
 -- time. Reads: what runs in the queue, and some rows for each of the window.
--- word: my_turn
+-- fragment: my_turn
 live AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live
@@ -290,7 +290,7 @@ live AS MATERIALIZED (
       FROM mine m
 )
 
--- word: seen
+-- fragment: seen
 seen AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key
       FROM {prefix}job j
@@ -302,7 +302,7 @@ seen AS MATERIALIZED (
        FOR NO KEY UPDATE OF j SKIP LOCKED
 )
 
--- word: seen_of_kinds
+-- fragment: seen_of_kinds
 seen AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key
       FROM unnest($4::text::text[]) AS k (kind)
@@ -317,7 +317,7 @@ seen AS MATERIALIZED (
      LIMIT (SELECT $2::bigint * 4 + 100)
 )
 
--- word: in_turn
+-- fragment: in_turn
 judged AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key IS NULL OR (
                SELECT count(*) FROM (
@@ -373,7 +373,7 @@ RETURNING j.id, {durable};
 
 -- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11
 -- their number. The row without a job also says which jobs have ended, if not all have.
--- word: ended
+-- fragment: ended
 ended AS (
     DELETE FROM {prefix}job AS j
      WHERE j.id = ANY ($9::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $3
@@ -382,7 +382,7 @@ ended AS (
                SELECT * FROM unnest($9::text::bigint[], $10::text::bigint[]))) IS TRUE
     RETURNING j.id
 )
--- word: answer_with_ends
+-- fragment: answer_with_ends
 SELECT {standing},
        CASE WHEN (SELECT count(*) FROM ended) <> $11::bigint
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,

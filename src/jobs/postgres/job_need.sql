@@ -7,7 +7,7 @@
 
 -- True if job row j waits. No index has this expression, so that no statement walks job_due for it:
 -- see the head of job.sql.
--- word: is_waiting
+-- fragment: is_waiting
 coalesce(j.due_at, 'epoch') = {never}
 
 -- {rows}: the waiting job, the job that it needs, and the end it waits for. Reads: nothing.

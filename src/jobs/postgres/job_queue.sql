@@ -2,14 +2,14 @@
 -- contract: src/jobs/job_queue_store.hpp.
 
 -- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
--- word: info_columns
+-- fragment: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 {since j.enqueued_at}
 
 -- The number of jobs of row j's ordering key that stand before it, without those that are not due
 -- yet. Counts no more than {per_key}. Index: job_ordering.
--- word: before
+-- fragment: before
 (SELECT count(*) FROM (
             SELECT p.id FROM {prefix}job p
              WHERE p.queue = j.queue AND {first_of_j}
@@ -18,12 +18,12 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 
 -- The microseconds until job row j is due. A due time that was written by hand may be infinite:
 -- then the job is never due.
--- word: due_in
+-- fragment: due_in
 CASE WHEN j.due_at > clock_timestamp() THEN {until j.due_at}
             WHEN j.due_at IS NOT NULL THEN 0 END
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
--- word: queue_columns
+-- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
@@ -92,7 +92,7 @@ UPDATE {prefix}job AS j
  WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.state + 0 IN (1, 4);
 
 -- $1 queue, $2 every. Makes the row if it is missing. Waits for a claim in turn. Reads: 1 row.
--- name: take_turn
+-- name: begin_maintenance
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
  WHERE q.swept_at <= clock_timestamp() - $2::bigint * interval '1 microsecond'
@@ -309,7 +309,7 @@ UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
 -- The state of job row j as people see it: a job that waits for others is due in the year 9999.
--- word: shown_state
+-- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key

@@ -1,11 +1,11 @@
 -- Schedules that enqueue jobs, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/jobs/job_schedule_store.hpp.
 
--- word: microseconds
+-- fragment: microseconds
 (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 -- The 25 columns of a schedule: see row_in() in job_schedule_store.cpp.
--- word: schedule_columns
+-- fragment: schedule_columns
 name, queue, is_paused, version, cron, zone, period, misfire, catch_up_max, late_max, next_at,
 last_at, last_job, kind, priority, attempts_max, rescues_max, retry_delay, retry_delay_max,
 time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload

@@ -6,7 +6,7 @@
 -- A statement costs no round trip, so each list is a loop of statements in one write transaction.
 
 -- The columns of a claimed job row: see claimed_in() in job_store.cpp.
--- word: claimed_columns
+-- fragment: claimed_columns
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
     retry_delay_max, time_limit
 
@@ -73,7 +73,7 @@ RETURNING id;
 
 -- The time until which past starts are paid for. A clock that was set back makes no claim wait for
 -- more than one of the queue's periods.
--- word: starts_from
+-- fragment: starts_from
 max({wall}, min(CAST(q.starts_from AS INTEGER), {wall} + q.starts_per))
 
 -- $1 queue, $2 session, $3 how many are wanted. Says whether the session is live, how many jobs may
@@ -120,7 +120,7 @@ SELECT {before} FROM {prefix}job j WHERE j.id = $2;
 -- $1 session, $2 node_info. The assignments of a claim. They cast the columns to numbers within
 -- their range, since somebody may have written other values by hand; a trigger against those would
 -- slow each claim.
--- word: claim
+-- fragment: claim
 state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
        attempts = min(CAST(attempts AS INTEGER), 2147483646) + 1,
        rescues = min(CAST(rescues AS INTEGER), 2147483646), session_id = $1, node_info = $2,

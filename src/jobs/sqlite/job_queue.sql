@@ -6,14 +6,14 @@
 -- src/jobs/sql_job_queue_store.cpp. The casts are for values that are no numbers: no trigger
 -- refuses those in the columns that each claim writes, and the trigger of the other columns may be
 -- gone.
--- word: info_columns
+-- fragment: info_columns
 j.id, j.queue, j.kind, CAST(j.state AS INTEGER), CAST(j.priority AS INTEGER),
 CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS INTEGER),
 CAST(j.token AS INTEGER), j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress,
 j.error, CAST(CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END AS INTEGER)
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
--- word: queue_columns
+-- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
@@ -47,7 +47,7 @@ UPDATE {prefix}job AS j
 
 -- $1 queue, $2 every. Makes the row if it is missing. A time ahead of the clock, which was set
 -- back, counts as long ago. Reads: 1 row.
--- name: take_turn
+-- name: begin_maintenance
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, {wall})
 ON CONFLICT (name) DO UPDATE SET swept_at = {wall}
  WHERE q.swept_at <= {wall} - $2 OR q.swept_at > {wall}
@@ -154,7 +154,8 @@ DELETE FROM {prefix}job_history WHERE id IN (
 SELECT queue, ordering_key, CAST(state AS INTEGER), CAST(is_cancel_requested AS INTEGER)
   FROM {prefix}job WHERE id = $1
 UNION ALL
-SELECT queue, ordering_key, state, 0 FROM {prefix}job_history WHERE id = $1;
+SELECT CAST(queue AS TEXT), CAST(ordering_key AS TEXT), CAST(state AS INTEGER), 0
+  FROM {prefix}job_history WHERE id = $1;
 
 -- $1 id.
 -- name: ask_to_cancel
@@ -187,10 +188,10 @@ SELECT 1 WHERE changes() > 0;
 -- name: state_of
 SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
-SELECT state FROM {prefix}job_history WHERE id = $1;
+SELECT CAST(state AS INTEGER) FROM {prefix}job_history WHERE id = $1;
 
 -- The state of job row j as people see it: a job that waits for others is due in the year 9999.
--- word: shown_state
+-- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
@@ -206,7 +207,8 @@ SELECT * FROM (
          ORDER BY j.id LIMIT $4)
     UNION ALL
     SELECT * FROM (
-        SELECT {info_columns}, NULL, NULL, 0, {wall} - j.ended_at, j.result
+        SELECT {info_columns}, NULL, NULL, 0, CAST({wall} - j.ended_at AS INTEGER),
+               CAST(j.result AS TEXT)
           FROM {prefix}job_history j
          WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
          ORDER BY j.id LIMIT $4))
@@ -252,7 +254,8 @@ ORDER BY 1;
 SELECT CAST({shown_state} AS INTEGER), count(*), CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
-SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
+SELECT CAST(state AS INTEGER), count(*), NULL
+  FROM {prefix}job_history WHERE queue = $1 GROUP BY 1;
 
 -- The settings of the queues that have a row.
 -- name: queue_rows
@@ -264,4 +267,5 @@ SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
        CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
-SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;
+SELECT CAST(queue AS TEXT), CAST(state AS INTEGER), count(*), NULL
+  FROM {prefix}job_history GROUP BY queue, state;

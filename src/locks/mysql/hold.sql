@@ -1,4 +1,4 @@
--- MySQL and MariaDB differ only in {share_skip_locked}, see words.sql. Neither has UPDATE …
+-- MySQL and MariaDB differ only in {share_skip_locked}, see fragments.sql. Neither has UPDATE …
 -- RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same packet as
 -- ROW_COUNT(): after a refusal it is the number of an earlier statement.
 --
@@ -93,7 +93,7 @@ JOIN {prefix}session m ON m.id = $3 AND m.expires_at > {now}
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1
   AND l.kind = 1
-  AND (l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now});
+  AND (l.owner IS NULL OR {closed_until COALESCE(l.expires_at, s.expires_at)} <= {now});
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_go = 2 FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l
@@ -105,7 +105,7 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 + @leasehold_free AND l.kind = 1
   AND EXISTS (
       SELECT 1 FROM {prefix}session m
       WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
-  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+  AND (l.owner IS NULL OR {closed_until l.expires_at} <= {now} OR {proved_dead});
 SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL),
        EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        l.kind, {hold}
@@ -123,7 +123,7 @@ JOIN {prefix}session m ON m.id = $3 AND m.expires_at > {now}
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1
   AND l.kind = 1
-  AND (l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now});
+  AND (l.owner IS NULL OR {closed_until COALESCE(l.expires_at, s.expires_at)} <= {now});
 START TRANSACTION;
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_free, @leasehold_dead FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_go = 2 FOR UPDATE SKIP LOCKED;
@@ -137,7 +137,7 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 + @leasehold_free AND l.kind = 1
       SELECT 1 FROM {prefix}session m
       WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
   AND (l.owner IS NULL
-       OR (@leasehold_free = 1 AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead})));
+       OR (@leasehold_free = 1 AND ({closed_until l.expires_at} <= {now} OR {proved_dead})));
 SELECT ROW_COUNT() = 1, IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL)
 INTO @leasehold_go, @leasehold_token
 {touch_dead};
@@ -249,10 +249,10 @@ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND {unexpire
 ORDER BY l.lock_key LIMIT $3;
 
 -- A key is closed for two reasons: a live hold, or the lock_delay of a dead one.
--- word: closed
+-- fragment: closed
 l.owner IS NOT NULL
-  AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
-  AND (s.expires_at IS NULL OR s.expires_at + l.lock_delay > {now})
+  AND (l.expires_at IS NULL OR {closed_until l.expires_at} > {now})
+  AND (s.expires_at IS NULL OR {closed_until s.expires_at} > {now})
 
 -- $1 key, $2 the token that such a hold must have, or null. Sent before `force_release`, so that a
 -- free key costs no lock and no wait.

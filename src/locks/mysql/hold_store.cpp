@@ -147,7 +147,7 @@ private:
     }
 
     static bool is_plain(const acquire_request& wanted) {
-        return !wanted.hold_at_most && wanted.lock_delay.count() == 0 && wanted.metadata.empty();
+        return !wanted.fixed_term && wanted.lock_delay.count() == 0 && wanted.metadata.empty();
     }
 
     attempt ask(connection& on, std::string_view name, const parameters& values) const {

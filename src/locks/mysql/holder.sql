@@ -1,23 +1,23 @@
 -- Keys that several can hold, on MySQL and MariaDB, which differ only in {share_skip_locked}, see
--- words.sql; the reasons for the statements' shapes: hold.sql.
+-- fragments.sql; the reasons for the statements' shapes: hold.sql.
 --
 -- A grant is a short transaction that begins and ends inside one packet, so that the server
--- finishes it whatever happens to the client. It locks the gate in a statement of its own: MariaDB
--- opens the snapshot of an UPDATE before it waits for the row, when it plans a nested SELECT that
--- names a row by a constant, and that snapshot lacks the grant it waited for (tried: both get the
--- key). The next statement has a snapshot of its own, and counts the holders; so of two grants the
--- second sees the first. It reads the rows of others and never locks them: a proof may be open on
--- any of them. If some of them look dead, it changes nothing until the caller says that it has
--- emptied their rows as far as possible. The caller empties them one by one, each in its own
--- packet: see `bury`. The reaper removes them. An emptied row has no bits, no permits and token 0,
--- so that no statement of its dead owner finds it.
+-- finishes it whatever happens to the client. It locks the header in a statement of its own:
+-- MariaDB opens the snapshot of an UPDATE before it waits for the row, when it plans a nested
+-- SELECT that names a row by a constant, and that snapshot lacks the grant it waited for (tried:
+-- both get the key). The next statement has a snapshot of its own, and counts the holders; so of
+-- two grants the second sees the first. It reads the rows of others and never locks them: a proof
+-- may be open on any of them. If some of them look dead, it changes nothing until the caller says
+-- that it has emptied their rows as far as possible. The caller empties them one by one, each in
+-- its own packet: see `bury`. The reaper removes them. An emptied row has no bits, no permits and
+-- token 0, so that no statement of its dead owner finds it.
 
 -- Tests holder row h with session row s. A missing session counts as alive.
--- word: live
+-- fragment: live
 (s.expires_at IS NULL OR s.expires_at > {now})
 
 -- Describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
--- word: holder
+-- fragment: holder
 h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {since h.granted_at},
        COALESCE({until s.expires_at}, 0), NULL,
        COALESCE((SELECT g.kind FROM {prefix}lock g WHERE g.lock_key = h.lock_key), 1), h.mode,
@@ -30,8 +30,8 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {since h.granted_
 --    may only refuse. If it is not 1, or dead holders are to be buried first, the later parts lock
 --    nothing. If refused, the answer names the live holder with the lowest token.
 -- 2. Takes X on the owner's own row, if there is one. It waits for proofs of the owner's own hold
---    before it locks the gate, so that nobody else waits for them.
--- 3. The grant: takes X on the gate, reads the holds of others, and decides.
+--    before it locks the header, so that nobody else waits for them.
+-- 3. The grant: takes X on the header, reads the holds of others, and decides.
 -- 4. The row.
 -- 5. Reports.
 -- Reads: 24 rows, and 3 for each other holder; those of `bury` come on top.
@@ -180,7 +180,7 @@ UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner
 UPDATE {prefix}holder SET mode = $4, permits = $5 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- $1 key, $2 kind, $3 capacity. A grant reads the gate's capacity again when it has it locked.
+-- $1 key, $2 kind, $3 capacity. A grant reads the header's capacity again when it has it locked.
 -- name: resize
 UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = {now}
 WHERE lock_key = $1 AND kind = $2;
@@ -203,10 +203,10 @@ SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
     WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live})
 FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key. Counts the live holders of the phase before it locks the gate, which may only refuse, and
--- again when it has locked the gate and each holder's row. A participant that leaves locks its own
--- row and not the gate, so it waits for those row locks. One time, read after the waits, decides
--- which sessions live, so all counted rows pass. Reads: 8 rows, and 8 for each holder.
+-- $1 key. Counts the live holders of the phase before it locks the header, which may only refuse,
+-- and again when it has locked the header and each holder's row. A participant that leaves locks
+-- its own row and not the header, so it waits for those row locks. One time, read after the waits,
+-- decides which sessions live, so all counted rows pass. Reads: 8 rows, and 8 for each holder.
 -- name: pass
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
@@ -214,16 +214,16 @@ WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
     LEFT JOIN {prefix}session s ON s.id = h.session_id
     WHERE h.lock_key = l.lock_key AND {live});
 START TRANSACTION;
-SELECT COUNT(*) INTO @leasehold_gate FROM {prefix}lock l
+SELECT COUNT(*) INTO @leasehold_header FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_go = 1 FOR UPDATE;
 SELECT COUNT(*) INTO @leasehold_places FROM {prefix}holder h
-WHERE h.lock_key = $1 AND @leasehold_gate = 1 AND h.permits > 0 FOR UPDATE;
+WHERE h.lock_key = $1 AND @leasehold_header = 1 AND h.permits > 0 FOR UPDATE;
 SELECT {now} INTO @leasehold_now;
 SELECT COALESCE(SUM(h.permits), 0) INTO @leasehold_places FROM {prefix}holder h
-WHERE h.lock_key = $1 AND @leasehold_gate = 1 AND NOT EXISTS (
+WHERE h.lock_key = $1 AND @leasehold_header = 1 AND NOT EXISTS (
     SELECT 1 FROM {prefix}session d WHERE d.id = h.session_id AND d.expires_at <= @leasehold_now);
 UPDATE {prefix}lock l SET l.fence = LAST_INSERT_ID(l.fence + 1), l.changed_at = {now}
-WHERE l.lock_key = $1 AND @leasehold_gate = 1 AND l.capacity = @leasehold_places;
+WHERE l.lock_key = $1 AND @leasehold_header = 1 AND l.capacity = @leasehold_places;
 SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
 UPDATE {prefix}holder h SET h.mode = {passed}, h.permits = 0, h.fence = @leasehold_token
 WHERE h.lock_key = $1 AND @leasehold_token > 0 AND h.permits > 0 AND NOT EXISTS (
@@ -262,7 +262,7 @@ WHERE h.lock_key >= $1 AND h.lock_key < $2 AND {live};
 
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. A range of the primary
 -- key. Reads: 2 rows for each lock in it, and 2 for each holder's row of those listed.
--- name: gates
+-- name: headers
 SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
     SELECT COUNT(*) FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
     WHERE h.lock_key = l.lock_key AND h.mode & {waiting} <> 0 AND {live})
@@ -279,8 +279,8 @@ AND (l.arrived > 0 OR EXISTS (
     WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0)));
 
 -- `whose` first reads the owners. Then one packet locks their rows and waits for proofs, so that
--- only calls that prove or end one of these very holds wait; then it locks the gate. Its answer is
--- the live holds, since no other statement of it gives rows. Then it makes the changes, all by
+-- only calls that prove or end one of these very holds wait; then it locks the header. Its answer
+-- is the live holds, since no other statement of it gives rows. Then it makes the changes, all by
 -- primary key, those of sessions last: see `force_release` of hold.sql. A holder that is granted a
 -- hold after the look keeps it, since the hold began after the request to free the key.
 -- name: whose
@@ -292,7 +292,7 @@ SELECT COUNT(*) INTO @leasehold_row FROM {prefix}holder h
 WHERE h.lock_key = $1 AND h.owner = $2 FOR UPDATE;
 
 -- {owners}: each owner, from $2 on.
--- name: force_gate
+-- name: force_header
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner IS NULL FOR UPDATE;
 SELECT {holder}

@@ -22,12 +22,12 @@ private:
     struct attempt {
         holder_result answer;
         bool key_is_known = false;
-        bool is_open = false;   // the pre-check did not refuse, but the gate did
+        bool is_open = false;   // the pre-check did not refuse, but the header did
         bool has_dead = false;  // the pre-check did not count holders that look dead
     };
 
     attempt ask(connection& on, std::string_view name, const parameters& values) const;
-    attempt add_gate_and_ask(connection& on, const parameters& values) const;
+    attempt add_header_and_ask(connection& on, const parameters& values) const;
     bool bury_the_dead(connection& on, const holder_request& wanted) const;
     std::vector<lock_info> force(connection& on, const value& name) const;
 };
@@ -59,9 +59,10 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
     const auto values = [&](bool has_buried) { return joined(request, {has_buried ? 1 : 0}); };
     return despite_deadlocks([&] {
         attempt made = ask(on, "try_acquire", values(false));
-        // The pre-check did not refuse, and yet it was not granted: there was no gate, or there are
-        // dead holders, or another caller was faster. In each of the first two cases somebody has
-        // made progress. If the row of a dead holder is locked, a proof or another caller has it.
+        // The pre-check did not refuse, and yet it was not granted: there was no header, or there
+        // are dead holders, or another caller was faster. In each of the first two cases somebody
+        // has made progress. If the row of a dead holder is locked, a proof or another caller has
+        // it.
         constexpr int max_looks = 8;
         bool has_buried = false;
         for (int look = 1; made.is_open && look < max_looks; ++look) {
@@ -71,7 +72,7 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
                 has_buried = true;
             }
             made = made.key_is_known ? ask(on, "try_acquire", values(has_buried))
-                                     : add_gate_and_ask(on, values(has_buried));
+                                     : add_header_and_ask(on, values(has_buried));
         }
         if (made.is_open) made.answer.status = holder_status::busy;
         return made.answer;
@@ -96,7 +97,7 @@ bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wan
     return count > 0;
 }
 
-mysql_holder_store::attempt mysql_holder_store::add_gate_and_ask(
+mysql_holder_store::attempt mysql_holder_store::add_header_and_ask(
     connection& on, const parameters& values
 ) const {
     try {
@@ -116,20 +117,21 @@ std::vector<lock_info> mysql_holder_store::force_release(connection& on, const k
 std::vector<lock_info> mysql_holder_store::force(connection& on, const value& name) const {
     const result whose = on.execute(texts_["whose"].text(), {name});
     packet all;
-    parameters gate{name}, sessions;
+    parameters owners{name}, sessions;
     std::string places;
     for (const row& each : whose.rows) {
-        gate.emplace_back(blob{each.bytes(0)});
-        places += ", $" + std::to_string(gate.size());
-        all.add(texts_["lock_one"], {name, gate.back()});
+        owners.emplace_back(blob{each.bytes(0)});
+        places += ", $" + std::to_string(owners.size());
+        all.add(texts_["lock_one"], {name, owners.back()});
         const value session = blob{each.bytes(1)};
         const bool is_known =
             std::find(sessions.begin(), sessions.end(), session) != sessions.end();
         if (!is_known) sessions.push_back(session);
     }
-    const std::string forcing = replaced(texts_.source("force_gate"), "{owners}", places);
-    all.add(statement{forcing, how_->which()}, gate);
-    for (std::size_t at = 1; at < gate.size(); ++at) all.add(texts_["force_one"], {name, gate[at]});
+    const std::string forcing = replaced(texts_.source("force_header"), "{owners}", places);
+    all.add(statement{forcing, how_->which()}, owners);
+    for (std::size_t at = 1; at < owners.size(); ++at)
+        all.add(texts_["force_one"], {name, owners[at]});
     for (const value& each : sessions) all.add(texts_["add_notice"], {name, value{}, each});
     return holders_in(all.add("COMMIT").send(on));
 }

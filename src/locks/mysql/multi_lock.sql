@@ -4,8 +4,8 @@
 -- primary key, and only then decides for all of them. A packet that waits for a row holds only rows
 -- of smaller keys, so no two of them can wait for each other in a circle. It waits for a session
 -- that is taking the same row at this moment, and for the proofs of a holder that has taken it
--- since the pre-check. A death is proved when all rows are locked; see {proved_dead} of words.sql,
--- which waits for nobody.
+-- since the pre-check. A death is proved when all rows are locked; see {proved_dead} of
+-- fragments.sql, which waits for nobody.
 
 -- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, {keys}: the keys from $5 on;
 -- {size}: how many. The same in `take`.
@@ -14,7 +14,7 @@
 -- name: look
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $2 AND m.expires_at > {now}), l.kind,
        l.owner IS NOT NULL
-           AND NOT COALESCE(COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0),
+           AND NOT COALESCE({closed_until COALESCE(l.expires_at, s.expires_at)} <= {now}, 0),
        {hold}
 FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys})
@@ -37,7 +37,7 @@ WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
 WHERE l.lock_key IN ({keys}) AND l.kind = 1
-  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead})
+  AND (l.owner IS NULL OR {closed_until l.expires_at} <= {now} OR {proved_dead})
 {touch_all};
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
 SET l.fence = l.fence + 1, l.owner = $1, l.session_id = IF($4 IS NULL, $2, NULL), l.node_info = $3,
@@ -48,14 +48,14 @@ SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1
 ORDER BY l.lock_key;
 
--- See `touch_dead` of words.sql. They are locked already.
--- word: touch_all
--- word: touch_all on cluster
+-- See `touch_dead` of fragments.sql. They are locked already.
+-- fragment: touch_all
+-- fragment: touch_all on cluster
 ;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
 STRAIGHT_JOIN {prefix}session d FORCE INDEX (PRIMARY) ON d.id = l.session_id
 SET d.notices = d.notices + 1
-WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size} AND d.expires_at + l.lock_delay <= {now}
+WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size} AND {closed_until d.expires_at} <= {now}
 
 -- $1 owner, {keys}: the keys from $2 on. The lock rows alone, in order, as `prove` of hold.sql.
 -- name: prove_all

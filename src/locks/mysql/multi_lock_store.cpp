@@ -77,7 +77,7 @@ private:
             value_of(wanted.owner),
             value_of(wanted.session),
             wanted.node_info,
-            value_of(wanted.hold_at_most)};
+            value_of(wanted.fixed_term)};
         for (const key& each : wanted.keys) values.push_back(value_of(each));
         return values;
     }

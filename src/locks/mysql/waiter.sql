@@ -1,4 +1,4 @@
--- MySQL and MariaDB differ only in {share_skip_locked}, see words.sql.
+-- MySQL and MariaDB differ only in {share_skip_locked}, see fragments.sql.
 --
 -- Every change of a queue is a transaction that begins and ends inside one packet: a client that is
 -- paused or cut off between two round trips would keep the lock row locked, whatever its TTL. It
@@ -12,7 +12,7 @@
 -- of a deleted row.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
--- bell or null.
+-- address or null.
 --
 -- 1. Locks the lock row, or skips it if it is locked, since a proof may keep the lock for long.
 -- 2. Reads under that lock what decides.
@@ -70,7 +70,8 @@ UPDATE {prefix}lock l JOIN {prefix}waiter w
     ON w.lock_key = l.lock_key AND w.ticket = @leasehold_ticket
 SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = w.owner,
     l.session_id = IF(w.hold_at_most IS NULL, w.session_id, NULL), l.node_info = w.node_info,
-    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + w.hold_at_most,
+    l.reentrant_count = 1, l.changed_at = {now},
+    l.expires_at = {now} + LEAST(w.hold_at_most, {longest}),
     l.lock_delay = w.lock_delay, l.metadata = w.metadata, l.revocations = 0,
     l.last_ticket = IF(l.last_ticket = w.ticket, 0, l.last_ticket)
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_ticket IS NOT NULL
@@ -96,24 +97,25 @@ WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 F
 
 -- $1 key. Waits for nobody. First it tests whether the key is free or past its term. If not, it
 -- finds the session whose death has to be proved, and then proves it: see {proved_dead} in
--- words.sql.
+-- fragments.sql.
 -- name: serve
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.kind = 1 FOR UPDATE SKIP LOCKED;
-SELECT COALESCE(l.owner IS NULL OR l.expires_at + l.lock_delay <= {now}, 0),
-       IF(s.expires_at + l.lock_delay <= {now}, s.id, NULL), l.lock_delay
+SELECT COALESCE(l.owner IS NULL OR {closed_until l.expires_at} <= {now}, 0),
+       IF({closed_until s.expires_at} <= {now}, s.id, NULL), {delay}
 INTO @leasehold_free, @leasehold_dead, @leasehold_delay
 FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1 AND @leasehold_locked = 1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 SELECT @leasehold_locked * GREATEST(@leasehold_free, COUNT(*)) INTO @leasehold_go
 FROM {prefix}session d
-WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share_skip_locked}
+WHERE d.id = @leasehold_dead AND {finite d.expires_at} + @leasehold_delay <= {now}
+{share_skip_locked}
 {touch_dead};
 {grant_next};
 
--- The lock row is locked if @leasehold_go is 1. Then this word does the following:
+-- The lock row is locked if @leasehold_go is 1. Then this fragment does the following:
 -- 1. Reads the first live waiter, and whether there are others behind it.
 -- 2. Makes the grant. The multi-table form locks the waiter's row as well, and finds nothing if
 --    that waiter has left since. Then nothing changes, and the caller sends the packet again.
@@ -121,7 +123,7 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 -- 4. Deletes that waiter, and the dead ones before it; all rows if no live waiter exists.
 -- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT_JOIN, so that
 -- they never begin at the sessions, whatever the statistics say.
--- word: grant_next
+-- fragment: grant_next
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
 INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell,
@@ -137,7 +139,8 @@ UPDATE {prefix}lock l JOIN {prefix}waiter w
     ON w.lock_key = l.lock_key AND w.ticket = @leasehold_ticket
 SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = w.owner,
     l.session_id = IF(w.hold_at_most IS NULL, w.session_id, NULL), l.node_info = w.node_info,
-    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + w.hold_at_most,
+    l.reentrant_count = 1, l.changed_at = {now},
+    l.expires_at = {now} + LEAST(w.hold_at_most, {longest}),
     l.lock_delay = w.lock_delay, l.metadata = w.metadata, l.revocations = 0,
     l.last_ticket = IF(@leasehold_more, l.last_ticket, 0)
 WHERE l.lock_key = $1 AND @leasehold_go = 1 AND @leasehold_ticket IS NOT NULL;

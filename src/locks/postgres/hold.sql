@@ -114,14 +114,14 @@ WITH me AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
      WHERE l.lock_key = $1
-       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND {closed_until s.expires_at} <= clock_timestamp()
        FOR SHARE OF s SKIP LOCKED
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), passed AS MATERIALIZED (
     SELECT l.fence
       FROM {prefix}lock l
      WHERE l.lock_key = $1
-       AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND {closed_until l.expires_at} <= clock_timestamp()
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), taken AS (
     UPDATE {prefix}lock AS l
@@ -306,14 +306,15 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- name: force_release
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
-           l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket
+           l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket,
+           {closed_until l.expires_at} AS closed_until
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND l.fence = coalesce($2::bigint, l.fence)
        FOR NO KEY UPDATE OF l
 ), dead AS MATERIALIZED (
     SELECT s.id
-      FROM locked JOIN {prefix}session s ON s.id = locked.session_id
-     WHERE s.expires_at + locked.lock_delay * interval '1 microsecond' <= clock_timestamp()
+      FROM locked l JOIN {prefix}session s ON s.id = l.session_id
+     WHERE {closed_until s.expires_at} <= clock_timestamp()
        FOR SHARE OF s SKIP LOCKED
 ), freed AS (
     UPDATE {prefix}lock AS l
@@ -321,9 +322,7 @@ WITH locked AS MATERIALIZED (
            reentrant_count = 0, changed_at = clock_timestamp()
       FROM locked
      WHERE l.lock_key = locked.lock_key
-       AND (locked.expires_at IS NULL
-            OR locked.expires_at + locked.lock_delay * interval '1 microsecond'
-               > clock_timestamp())
+       AND (locked.expires_at IS NULL OR locked.closed_until > clock_timestamp())
        AND NOT EXISTS (SELECT FROM dead)
     RETURNING l.lock_key, {durable}
 ), told AS (

@@ -1,30 +1,31 @@
 -- Keys that several can hold, on PostgreSQL. The rules these statements follow: hold.sql.
 --
--- A grant reads the gate and the holders in one snapshot, and then raises the gate's fence if the
--- gate is still as it was read. Each other grant since has raised the fence; then the caller sends
--- the whole statement again, with a new snapshot. So no transaction stays open between two round
--- trips, in which a paused process would keep everybody out. Order of locks: session rows and rows
--- of the dead (both SKIP LOCKED), then the other holder rows, then the gate. A statement that waits
--- for a holder row has no gate locked. PostgreSQL runs a query of WITH only as far as its rows are
--- asked for, materialised or not: EXISTS would take the first row, and the others would be locked
--- after the gate. So a statement counts the rows that it must lock before the gate. The number of
--- rows that each statement reads stands beside it, and does not depend on the statistics of the key
--- with most holders: see {all} in words.sql, and waiter.sql. If {all} stands twice around a list,
--- the planner expects one row of it, and so looks up each row by its key.
+-- A grant reads the header and the holders in one snapshot, and then raises the header's fence if
+-- the header is still as it was read. Each other grant since has raised the fence; then the caller
+-- sends the whole statement again, with a new snapshot. So no transaction stays open between two
+-- round trips, in which a paused process would keep everybody out. Order of locks: session rows and
+-- rows of the dead (both SKIP LOCKED), then the other holder rows, then the header. A statement
+-- that waits for a holder row has no header locked. PostgreSQL runs a query of WITH only as far as
+-- its rows are asked for, materialised or not: EXISTS would take the first row, and the others
+-- would be locked after the header. So a statement counts the rows that it must lock before the
+-- header. The number of rows that each statement reads stands beside it, and does not depend on the
+-- statistics of the key with most holders: see {all} in fragments.sql, and waiter.sql. If {all}
+-- stands twice around a list, the planner expects one row of it, and so looks up each row by its
+-- key.
 
 -- Tests holder h, with the end of its session as `until`; a missing session counts as alive.
--- word: live
+-- fragment: live
 coalesce(h.until > clock_timestamp(), true)
 
 -- Describes a hold, in the order of holder_in() in hold_rows.cpp: then come the kind of its key,
 -- its mode and its permits. `until` is the end of its session.
--- word: holder
+-- fragment: holder
 h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 {since h.granted_at}, {until h.until}, NULL::text
 
 -- Rows of holders in the order of the primary key, each with the end of its session as `until`; a
 -- session that is missing counts as alive. Reads: 2 rows for each holder.
--- word: holders_until
+-- fragment: holders_until
 (SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) AS until
    FROM {prefix}holder u WHERE u.lock_key = $1 ORDER BY u.owner {all}) AS h
 
@@ -39,10 +40,12 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 --           proof in flight has locked is skipped, and its holder counts as alive in `left_over`.
 --           The two rows are locked in the order of their clauses, the holder row first, so that
 --           nothing is written to the session row of a holder whose proof is open.
--- own:      locks the caller's row before the gate, because force_release locks holder rows first.
+-- own:      locks the caller's row before the header, because force_release locks holder rows
+-- first.
 --           It waits for proofs of the caller's own hold. If there is no row yet, it locks nothing.
 --           `may` reads it in any case, so that it always runs.
--- taken:    needs the state of `gate`. If another grant has changed the row, the newest version has
+-- taken:    needs the state of `header`. If another grant has changed the row, the newest version
+-- has
 --           another fence, kind or count, and no row is changed. A waiter that queues changes none
 --           of these, so tickets are tested on the newest version.
 -- mark,
@@ -51,7 +54,7 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- name: try_acquire
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
-), gate AS MATERIALIZED (
+), header AS MATERIALIZED (
     SELECT l.fence, l.kind, l.capacity, l.arrived,
            l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0) AS is_taken
       FROM {prefix}lock l
@@ -82,7 +85,7 @@ WITH me AS MATERIALIZED (
                    OR (a.modes::int & $9::int) <> 0 THEN 2
                ELSE 1
            END AS status
-      FROM alive a LEFT JOIN gate g ON true
+      FROM alive a LEFT JOIN header g ON true
 ), dead AS MATERIALIZED (
     SELECT proved.owner
       FROM others o
@@ -113,18 +116,18 @@ WITH me AS MATERIALIZED (
     UPDATE {prefix}lock AS l
        SET fence = l.fence + 1, kind = $5, capacity = $8, node_info = $4,
            changed_at = clock_timestamp()
-      FROM gate, may
+      FROM header, may
      WHERE l.lock_key = $1
-       AND l.fence = gate.fence AND l.kind = gate.kind AND l.arrived = gate.arrived
+       AND l.fence = header.fence AND l.kind = header.kind AND l.arrived = header.arrived
        AND l.owner IS NULL
        AND may.permits + l.arrived + $7::bigint <= $8::bigint
        AND (l.kind = $5 OR l.last_ticket = 0)
-       AND (NOT may.has_holders OR (gate.kind = $5 AND gate.capacity = $8))
+       AND (NOT may.has_holders OR (header.kind = $5 AND header.capacity = $8))
     RETURNING l.fence, {durable}
 ), mark AS MATERIALIZED (
     SELECT m.fence
       FROM {prefix}fence_mark m, may
-     WHERE m.id = 1 AND NOT EXISTS (SELECT FROM gate) AND may.permits + $7::bigint <= $8::bigint
+     WHERE m.id = 1 AND NOT EXISTS (SELECT FROM header) AND may.permits + $7::bigint <= $8::bigint
        FOR SHARE OF m
 ), made AS (
     INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at, kind,
@@ -149,10 +152,10 @@ WITH me AS MATERIALIZED (
      USING (SELECT owner FROM (SELECT owner FROM dead {all}) AS d {all}) AS d
      WHERE h.lock_key = $1 AND h.owner = d.owner AND EXISTS (SELECT FROM counted)
 )
-SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
-       gate.fence, gate.arrived, {holder}, gate.kind, h.mode, h.permits
+SELECT (SELECT fence FROM granted), verdict.status, header.kind, header.capacity,
+       header.fence, header.arrived, {holder}, header.kind, h.mode, h.permits
   FROM verdict
-  LEFT JOIN gate ON true
+  LEFT JOIN header ON true
   LEFT JOIN LATERAL (
       SELECT * FROM others o WHERE NOT o.looks_dead AND o.fence > 0 ORDER BY o.fence LIMIT 1
   ) AS h ON true;
@@ -231,15 +234,15 @@ UPDATE {prefix}holder SET mode = $4, permits = $5
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1, {durable};
 
--- $1 key, $2 kind, $3 capacity. The new fence refuses grants that have read the gate before. The
+-- $1 key, $2 kind, $3 capacity. The new fence refuses grants that have read the header before. The
 -- commit is durable, since later grants use the new capacity.
 -- name: resize
 UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = clock_timestamp()
  WHERE lock_key = $1 AND kind = $2
 RETURNING 1, {durable};
 
--- $1 key, $2 owner, $3 token. The holder row first, then the gate. Both rows change or neither: an
--- arrival takes over the place of its participant.
+-- $1 key, $2 owner, $3 token. The holder row first, then the header. Both rows change or neither:
+-- an arrival takes over the place of its participant.
 -- name: arrive
 WITH gone AS (
     DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 RETURNING 1
@@ -256,16 +259,16 @@ SELECT l.kind, l.capacity, l.arrived,
            + (SELECT count(*) FROM {holders_until} WHERE h.fence > 0 AND {live})
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key. Needs the gate unchanged, as `try_acquire` does: if several callers find the phase
+-- $1 key. Needs the header unchanged, as `try_acquire` does: if several callers find the phase
 -- complete, one moves it on, and the others no longer find it complete. `complete` reads the
 -- snapshot and may only refuse; a refusal locks nothing. A participant that gives up does not
--- change the gate, so the places that still exist when they are locked decide. They are locked in
+-- change the header, so the places that still exist when they are locked decide. They are locked in
 -- the order of `force_release`. Reads: 4 rows, and 5 for each holder.
 -- name: pass
-WITH gate AS MATERIALIZED (
+WITH header AS MATERIALIZED (
     SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
 ), complete AS MATERIALIZED (
-    SELECT sum(h.permits) = (SELECT capacity FROM gate) AS is_so
+    SELECT sum(h.permits) = (SELECT capacity FROM header) AS is_so
       FROM {holders_until}
      WHERE {live}
 ), here AS MATERIALIZED (
@@ -279,9 +282,9 @@ WITH gate AS MATERIALIZED (
 ), next AS (
     UPDATE {prefix}lock AS l
        SET fence = l.fence + 1, changed_at = clock_timestamp()
-      FROM gate
-     WHERE l.lock_key = $1 AND l.fence = gate.fence AND gate.capacity > 0
-       AND gate.capacity = (SELECT sum(permits) FROM here)
+      FROM header
+     WHERE l.lock_key = $1 AND l.fence = header.fence AND header.capacity > 0
+       AND header.capacity = (SELECT sum(permits) FROM here)
     RETURNING l.fence, {durable}
 )
 UPDATE {prefix}holder AS h
@@ -330,7 +333,7 @@ SELECT (SELECT count(*)
 
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. Reads: 2 rows for each
 -- lock in that range, and 2 for each holder's row of those listed.
--- name: gates
+-- name: headers
 SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
            SELECT count(*)
              FROM (SELECT (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id)
@@ -345,8 +348,8 @@ SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
                            ORDER BY h.owner LIMIT 1))
  ORDER BY l.lock_key LIMIT $3;
 
--- $1 key. Locks the holder rows first, in one order, waiting for proofs; then the gate. A grant
--- that is made after this snapshot, and before the gate is locked, stays: it is younger than the
+-- $1 key. Locks the holder rows first, in one order, waiting for proofs; then the header. A grant
+-- that is made after this snapshot, and before the header is locked, stays: it is younger than the
 -- request to free the key. Reads: 2 rows, and 5 for each holder.
 -- name: force_release
 WITH locked AS MATERIALIZED (

@@ -12,13 +12,13 @@ namespace leasehold::postgres_dialect {
 namespace {
 
 // The state that a grant counts on. Each grant to somebody else, and each arrival, changes it.
-struct gate_state {
-    std::optional<std::int64_t> fence;  // nullopt if there is no gate yet
+struct header_state {
+    std::optional<std::int64_t> fence;  // nullopt if there is no header yet
     std::int64_t kind = 0, capacity = 0, arrived = 0;
-    bool operator==(const gate_state&) const = default;
+    bool operator==(const header_state&) const = default;
 };
 
-gate_state gate_in(const row& from) {
+header_state header_in(const row& from) {
     constexpr std::size_t kind = 2, capacity = 3, fence = 4, arrived = 5;
     if (from.is_null(fence)) return {};
     return {from.integer(fence), from.integer(kind), from.integer(capacity), from.integer(arrived)};
@@ -31,11 +31,11 @@ public:
     holder_result try_acquire(connection& on, const holder_request& wanted) override {
         const parameters values = values_of_request(wanted);
         // Nothing refused the request, and yet it was not granted: either another request was
-        // granted, which the next look finds in the gate; or another session has locked the row of
-        // a dead holder, for a proof or to remove it, which may last.
+        // granted, which the next look finds in the header; or another session has locked the row
+        // of a dead holder, for a proof or to remove it, which may last.
         constexpr int max_looks = 32;
         constexpr std::size_t verdict = 1, holder = 6;
-        std::optional<gate_state> seen;
+        std::optional<header_state> seen;
         for (int look = 1; look <= max_looks; ++look) {
             const row found = write(on, "try_acquire", values).rows.at(0);
             holder_result answer = verdict_in(found, verdict);
@@ -44,7 +44,7 @@ public:
                 return answer;
             }
             if (answer.status == holder_status::granted) {
-                const auto before = std::exchange(seen, gate_in(found));
+                const auto before = std::exchange(seen, header_in(found));
                 if (before == seen) break;
                 continue;
             }

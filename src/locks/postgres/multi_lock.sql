@@ -29,8 +29,8 @@ WITH asked (number, lock_key) AS MATERIALIZED (
            l.reentrant_count, l.metadata, l.kind,
            {held_for} AS held_for, {remaining} AS remaining,
            l.owner IS NULL AS is_free,
-           coalesce(coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
-                        <= clock_timestamp(), false) AS looks_dead
+           coalesce({closed_until coalesce(l.expires_at, s.expires_at)} <= clock_timestamp(),
+                    false) AS looks_dead
       FROM asked
       LEFT JOIN {prefix}lock l ON l.lock_key = asked.lock_key
       LEFT JOIN {prefix}session s ON s.id = l.session_id
@@ -51,7 +51,7 @@ WITH asked (number, lock_key) AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
      WHERE l.lock_key IN ({list})
-       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND {closed_until s.expires_at} <= clock_timestamp()
        AND EXISTS (SELECT FROM enough)
        FOR SHARE OF s SKIP LOCKED
        FOR NO KEY UPDATE OF l SKIP LOCKED
@@ -59,7 +59,7 @@ WITH asked (number, lock_key) AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM {prefix}lock l
      WHERE l.lock_key IN ({list})
-       AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND {closed_until l.expires_at} <= clock_timestamp()
        AND EXISTS (SELECT FROM enough)
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), taken AS (

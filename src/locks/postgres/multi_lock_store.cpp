@@ -43,7 +43,7 @@ public:
             value_of(wanted.owner),
             value_of(wanted.session),
             wanted.node_info,
-            value_of(wanted.hold_at_most)};
+            value_of(wanted.fixed_term)};
         for (const key& each : wanted.keys) values.push_back(value_of(each));
         std::string ask =
             replaced(texts_.source("try_acquire_all"), "{keys}", numbered_keys(size, 5));

@@ -9,10 +9,10 @@
 -- The number of rows that each statement reads stands beside it. The same plan serves a key with
 -- ten thousand waiters and a key with two, so the planner must not be able to choose another one.
 -- Correlated subqueries and LATERAL ask by primary key whatever the statistics say; for {all} see
--- words.sql.
+-- fragments.sql.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
--- bell or null.
+-- address or null.
 --
 -- me:     as in `try_acquire`.
 -- locked: skips a locked row, since a proof may keep the lock for long.
@@ -46,11 +46,10 @@ WITH me AS MATERIALIZED (
     RETURNING ticket
 )
 SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM seen),
-       coalesce((SELECT coalesce(locked.owner IS NULL
-                             OR coalesce(locked.expires_at, s.expires_at)
-                                + locked.lock_delay * interval '1 microsecond'
-                                <= clock_timestamp(), false)
-                   FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id),
+       coalesce((SELECT coalesce(l.owner IS NULL
+                     OR {closed_until coalesce(l.expires_at, s.expires_at)} <= clock_timestamp(),
+                     false)
+                   FROM locked l LEFT JOIN {prefix}session s ON s.id = l.session_id),
                 (SELECT is_free FROM seen));
 
 -- $1 key, $2 owner, $3 token. Does the work of `hand_over` with a smaller plan, if the first waiter
@@ -90,7 +89,7 @@ UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = next.owner,
        session_id = CASE WHEN next.hold_at_most IS NULL THEN next.session_id END,
        node_info = next.node_info, reentrant_count = 1, changed_at = clock_timestamp(),
-       expires_at = clock_timestamp() + next.hold_at_most * interval '1 microsecond',
+       expires_at = clock_timestamp() + {term next.hold_at_most},
        lock_delay = next.lock_delay, metadata = next.metadata, revocations = 0,
        last_ticket = CASE WHEN l.last_ticket = next.ticket THEN 0 ELSE l.last_ticket END
   FROM next
@@ -118,7 +117,7 @@ WITH seen AS MATERIALIZED (
     SELECT l.lock_key, l.last_ticket
       FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
      WHERE l.lock_key = $1 AND l.kind = 1
-       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND {closed_until s.expires_at} <= clock_timestamp()
        FOR SHARE OF s SKIP LOCKED
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), open AS MATERIALIZED (
@@ -126,7 +125,7 @@ WITH seen AS MATERIALIZED (
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.kind = 1
        AND (l.owner IS NULL
-            OR l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp())
+            OR {closed_until l.expires_at} <= clock_timestamp())
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT lock_key, last_ticket FROM dead
@@ -147,7 +146,7 @@ WITH seen AS MATERIALIZED (
 --          The commit is durable if there is a next waiter, since that is a grant.
 -- The update clears the mark if the snapshot has no other waiter. Indexes: the primary keys. Reads:
 -- 12 rows, and 6 for each waiter that is passed over.
--- word: grant_next
+-- fragment: grant_next
 , sure AS MATERIALIZED (
     SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
 ), next AS MATERIALIZED (
@@ -191,7 +190,7 @@ WITH seen AS MATERIALIZED (
            node_info = coalesce(next.node_info, l.node_info),
            reentrant_count = (SELECT count(*) FROM next),
            changed_at = clock_timestamp(),
-           expires_at = clock_timestamp() + next.hold_at_most * interval '1 microsecond',
+           expires_at = clock_timestamp() + {term next.hold_at_most},
            lock_delay = coalesce(next.lock_delay, 0),
            metadata = next.metadata,
            revocations = 0,
@@ -250,8 +249,7 @@ SELECT asked.number, l.owner = asked.owner, l.fence,
        {until l.expires_at},
        l.is_waiting,
        coalesce(l.owner IS NULL
-           OR coalesce(l.expires_at, l.session_until) + l.lock_delay * interval '1 microsecond'
-              <= clock_timestamp(), false),
+           OR {closed_until coalesce(l.expires_at, l.session_until)} <= clock_timestamp(), false),
        CASE WHEN l.owner = asked.owner THEN {carried} END
   FROM ({asked}) AS asked (number, lock_key, owner, ticket)
  CROSS JOIN LATERAL (
@@ -294,6 +292,6 @@ SELECT 1 FROM blocker WHERE session_id = $2;
 -- $1 channel, $2 owner as text. Runs in a transaction of its own that waits for no flush. The
 -- server commits transactions that notify one after the other; if they waited for flushes, each
 -- would wait for the flushes of all before it.
--- name: ring
+-- name: notify
 WITH asynchronously AS MATERIALIZED (SELECT {asynchronous})
 SELECT pg_notify($1, $2) FROM asynchronously;

@@ -1,12 +1,12 @@
--- SQLite: keys that several can hold. The write lock covers the gate, too.
+-- SQLite: keys that several can hold. The write lock covers the header, too.
 
 -- True for a holder not proved dead: a missing session row counts as alive.
--- word: live
+-- fragment: live
 NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
 
 -- Describes a hold, in the order of holder_in() in hold_rows.cpp.
--- word: holder
+-- fragment: holder
 h.lock_key, CAST(h.fence AS INTEGER), 1,
 CAST(h.owner AS BLOB), CAST(h.session_id AS BLOB), h.node_info, 0,
 CAST({now} - h.granted_at AS INTEGER),
@@ -25,7 +25,7 @@ CAST(h.mode AS INTEGER), CAST(h.permits AS INTEGER)
 WITH others AS (
     SELECT h.mode, h.permits, h.fence FROM {prefix}holder h
      WHERE h.lock_key = $1 AND h.owner <> $2 AND {live}
-), gate AS (
+), header AS (
     SELECT l.kind, l.capacity, l.arrived,
            l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0)
                OR EXISTS (SELECT 1 FROM others WHERE fence > 0) AS is_in_use
@@ -34,17 +34,18 @@ WITH others AS (
 SELECT CASE
            WHEN NOT EXISTS (
                SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now}) THEN 3
-           WHEN gate.is_in_use AND gate.kind <> $5 THEN 4
-           WHEN (gate.is_in_use OR ($9 & {keeps_capacity}) <> 0)
-               AND gate.kind = $5 AND gate.capacity <> $8 THEN 5
+           WHEN header.is_in_use AND header.kind <> $5 THEN 4
+           WHEN (header.is_in_use OR ($9 & {keeps_capacity}) <> 0)
+               AND header.kind = $5 AND header.capacity <> $8 THEN 5
            WHEN $10 IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM {prefix}holder
                 WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
-           WHEN (SELECT coalesce(sum(permits), 0) FROM others) + coalesce(gate.arrived, 0) + $7 > $8
+           WHEN (SELECT coalesce(sum(permits), 0) FROM others)
+               + coalesce(header.arrived, 0) + $7 > $8
                OR EXISTS (SELECT 1 FROM others WHERE mode & $9 <> 0) THEN 2
            ELSE 1
-       END, gate.kind, gate.capacity
-  FROM (SELECT 1) LEFT JOIN gate;
+       END, header.kind, header.capacity
+  FROM (SELECT 1) LEFT JOIN header;
 
 -- name: bury
 DELETE FROM {prefix}holder AS h WHERE h.lock_key = $1 AND NOT {live};
@@ -139,7 +140,7 @@ SELECT l.kind, l.capacity, l.arrived,
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- True for the lock row of key $1 when the holders that have not passed use its capacity up.
--- word: is_complete
+-- fragment: is_complete
 lock_key = $1 AND capacity > 0
     AND capacity = (SELECT sum(h.permits) FROM {prefix}holder h WHERE h.lock_key = $1 AND {live})
 
@@ -182,7 +183,7 @@ SELECT (SELECT count(*) FROM {prefix}lock l
  WHERE h.lock_key >= $1 AND h.lock_key < $2 AND {live} AND {of_this_boot};
 
 -- $1 the first key that may be listed, $2 the first after all, $3 limit.
--- name: gates
+-- name: headers
 SELECT l.lock_key, CAST(l.fence AS INTEGER), l.node_info, CAST(l.kind AS INTEGER),
        CAST(l.capacity AS INTEGER), CAST(l.arrived AS INTEGER), (
            SELECT count(*) FROM {prefix}holder h
@@ -199,7 +200,7 @@ SELECT 1 FROM {prefix}lock l
  WHERE l.lock_key = $1 AND l.owner IS NULL
    AND (l.arrived > 0 OR EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key));
 
--- name: force_gate
+-- name: force_header
 UPDATE {prefix}lock SET fence = fence + 1, forced = fence + 1, arrived = 0, changed_at = {now}
  WHERE lock_key = $1;
 

@@ -51,7 +51,7 @@ public:
         write.begin();
         if (write("is_used", which).rows.empty()) return {};
         auto victims = holders_in(write("holders", which));
-        write("force_gate", which);
+        write("force_header", which);
         write("notify_sessions", which);
         write("remove_all", which);
         write.commit();

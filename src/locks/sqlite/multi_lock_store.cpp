@@ -21,7 +21,7 @@ public:
             value_of(wanted.owner),
             value_of(wanted.session),
             wanted.node_info,
-            value_of(wanted.hold_at_most)};
+            value_of(wanted.fixed_term)};
         if (auto refused = refusal(write, wanted.keys, values)) return *refused;
         write.begin();
         if (auto refused = refusal(write, wanted.keys, values)) return *refused;

@@ -1,7 +1,7 @@
 -- SQLite: the queue of a key. A read inside a write transaction sees the whole queue.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
--- bell or null: in these four; $9 in `queue`: the ticket.
+-- address or null: in these four; $9 in `queue`: the ticket.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
@@ -32,7 +32,7 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- $1 key. By primary key, in its order. It is no join: SQLite may read the whole other table for a
 -- Bloom filter before a join with many rows. Steps: 30, and 20 for each waiter that is passed over.
 -- name: first_live
-SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
+SELECT w.ticket, w.owner, w.session_id, {term w.hold_at_most}, CAST(w.bell AS TEXT)
   FROM {prefix}waiter w
  WHERE w.lock_key = $1
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
@@ -45,7 +45,7 @@ UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = w.owner,
        session_id = CASE WHEN w.hold_at_most IS NULL THEN w.session_id END,
        node_info = w.node_info, reentrant_count = 1, changed_at = {now},
-       expires_at = {now} + w.hold_at_most, lock_delay = w.lock_delay, metadata = w.metadata,
+       expires_at = {now} + {term w.hold_at_most}, lock_delay = w.lock_delay, metadata = w.metadata,
        revocations = 0,
        last_ticket = CASE WHEN EXISTS (
            SELECT 1 FROM {prefix}waiter o WHERE o.lock_key = $1 AND o.ticket > $2)

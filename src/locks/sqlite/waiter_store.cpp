@@ -38,7 +38,7 @@ private:
 
 class sqlite_waiter_store final : public sql_waiter_store {
 public:
-    // The file itself is the bell: each commit changes it.
+    // The file itself notifies: each commit changes it.
     explicit sqlite_waiter_store(shared_dialect how)
         : sql_waiter_store(how, "commits"), sqlite_(std::move(how)) {}
 

@@ -1,7 +1,7 @@
 -- Records of run-once tasks, on MySQL and MariaDB. The rules of these statements: hold.sql.
 
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
--- word: run
+-- fragment: run
 r.name, r.tick, r.token, r.owner, r.node_info, {since r.started_at},
        {finite r.finished_at} - {finite r.started_at}, {until r.opens_at},
        r.state, r.exit_status, r.message,
@@ -31,7 +31,7 @@ SELECT (ROW_COUNT() = 1) + EXISTS (
            SELECT 1 FROM {prefix}run r WHERE r.name = $1 AND r.token = $2 AND r.owner = $3),
        EXISTS (SELECT 1 FROM {prefix}run r WHERE r.name = $1);
 
--- A statement of its own, so that it commits by itself: see {insert_key} of words.sql.
+-- A statement of its own, so that it commits by itself: see {insert_key} of fragments.sql.
 -- name: insert
 INSERT INTO {prefix}run
     (name, tick, token, owner, node_info, started_at, opens_at, finished_at, state, exit_status,

@@ -1,7 +1,7 @@
 -- Records of run-once tasks, on PostgreSQL. The rules of hold.sql.
 
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
--- word: run
+-- fragment: run
 r.name, r.tick, r.token, r.owner, r.node_info,
 {since r.started_at},
 (extract(epoch FROM {finite r.finished_at} - {finite r.started_at}) * 1000000)::bigint,

@@ -3,7 +3,7 @@
 
 -- Describes record r: see sql_run_store.cpp. The casts are for values that are no numbers, which
 -- somebody has written by hand: such a record hides no other one.
--- word: run
+-- fragment: run
 r.name, CAST(r.tick AS INTEGER), CAST(r.token AS INTEGER),
 CAST(r.owner AS BLOB), r.node_info,
 CAST({wall} - r.started_at AS INTEGER), CAST(r.finished_at - r.started_at AS INTEGER),

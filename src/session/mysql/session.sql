@@ -75,7 +75,7 @@ COMMIT;
 -- with the clock). In one case of 16,384 the bits are the same again; then a direct connection has
 -- been replaced, which the caller tests, too. Another server differs in the other parts. The server
 -- draws the bits anew if its clock steps back; then a session looks once more than it must.
--- word: incarnation
+-- fragment: incarnation
 CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)
 
 -- $1 id, $2 ttl, $3 notices, $4 incarnation. Takes X on its own row, by primary key, and only then

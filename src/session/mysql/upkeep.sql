@@ -1,4 +1,4 @@
--- The clean-up. MySQL and MariaDB differ only in {share_skip_locked}, see words.sql.
+-- The clean-up. MySQL and MariaDB differ only in {share_skip_locked}, see fragments.sql.
 --
 -- FORCE INDEX (PRIMARY): a look goes through the rows behind the place, in that order, and asks for
 -- the session of each by its key; a change locks one row. A scan, which the optimizer prefers for
@@ -9,7 +9,7 @@ SELECT task, turn, {since turned_at}, unfinished, place, passes FROM {prefix}upk
 
 -- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
 -- the place yet. Assignments are made from left to right.
--- name: take_turn
+-- name: begin_turn
 UPDATE {prefix}upkeep
 SET turn = turn + 1, unfinished = unfinished + 1,
     sweeps_to = CASE WHEN place = '' THEN {now} ELSE sweeps_to END, turned_at = {now}
@@ -32,8 +32,7 @@ WHERE task = $1 AND turn = $2;
 -- name: look_at_locks
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
-            ELSE COALESCE(COALESCE(l.expires_at, s.expires_at)
-                          + LEAST(l.lock_delay, {longest}) <= {now}, 1) END,
+            ELSE COALESCE({closed_until COALESCE(l.expires_at, s.expires_at)} <= {now}, 1) END,
        l.last_ticket <> 0 AND l.kind = 1, s.expires_at
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
@@ -56,9 +55,11 @@ SELECT s.id, NULL, s.expires_at <= LEAST({now},
 FROM {prefix}session s FORCE INDEX (PRIMARY)
 WHERE s.id > $1 ORDER BY s.id LIMIT $3;
 
+-- A row whose fence somebody has set near the end of its type stays: the mark takes no such number.
 -- name: look_at_idle
 SELECT l.lock_key, NULL,
        l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - $4
+           AND l.fence < 1 << 62
            AND NOT EXISTS (SELECT 1 FROM {prefix}holder h FORCE INDEX (PRIMARY)
                            WHERE h.lock_key = l.lock_key), 0, NULL
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
@@ -76,7 +77,7 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key = $1 AND @leasehold_go = 1
-  AND (l.expires_at + LEAST(l.lock_delay, {longest}) <= {now} OR {proved_dead}
+  AND ({closed_until l.expires_at} <= {now} OR {proved_dead}
        OR (l.session_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
@@ -87,7 +88,7 @@ FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key = $1 AND @leasehold_go = 1
-  AND (l.expires_at + LEAST(l.lock_delay, {longest}) <= {now} OR {proved_dead}
+  AND ({closed_until l.expires_at} <= {now} OR {proved_dead}
        OR (l.session_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()
@@ -127,6 +128,7 @@ SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDA
 SELECT COUNT(*), COALESCE(MAX(l.fence), 0) INTO @leasehold_go, @leasehold_fence
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - $4
+  AND l.fence < 1 << 62
 FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}fence_mark SET fence = @leasehold_fence
 WHERE id = 1 AND @leasehold_go = 1 AND fence < @leasehold_fence;

@@ -15,10 +15,11 @@ SELECT pg_is_in_recovery(),
 -- name: replication
 SELECT {unwaited},
        coalesce((SELECT g.fence FROM {prefix}fence_guard g WHERE g.resource = $1), 0),
-       {incarnation};
+       {incarnation},
+       {waits};
 
 -- name: standbys
-SELECT {unwaited};
+SELECT {unwaited}, {waits};
 
 -- $1 the name of the timeline's row, $2 a random number. Waits for the disk, and for no standby: a
 -- standby that is promoted begins a timeline of its own. A second call waits for the first one, and
@@ -70,7 +71,7 @@ SELECT fence FROM taken;
 -- Each start of a server is another incarnation. The timeline would add nothing: a server that was
 -- promoted was started at another time. Nor may every user call the functions that tell the
 -- timeline.
--- word: incarnation
+-- fragment: incarnation
 to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)
 
 -- $1 id, $2 ttl, $3 notices, $4 incarnation.

@@ -38,9 +38,14 @@ public:
         if (auto found =
                 where_allowed([&] { return read(on, "replication", {timeline_row(on)}); })) {
             const row& seen = found->rows.at(0);
-            return {unwaited_standbys(seen.integer(0) != 0), seen.integer(1), seen.text(2)};
+            return {
+                unwaited_standbys(seen.integer(0) != 0),
+                seen.integer(1),
+                seen.text(2),
+                waits(seen, 3)};
         }
-        return {unwaited_standbys(read(on, "standbys").rows.at(0).integer(0) != 0)};
+        const row seen = read(on, "standbys").rows.at(0);
+        return {unwaited_standbys(seen.integer(0) != 0), {}, {}, waits(seen, 1)};
     }
     bool begin_branch(connection& on, std::int64_t proposed) override {
         const parameters values{timeline_row(on), proposed};
@@ -99,6 +104,11 @@ private:
                 "on");
         }
         return problems;
+    }
+
+    static std::optional<bool> waits(const row& seen, std::size_t column) {
+        if (seen.is_null(column)) return std::nullopt;
+        return seen.integer(column) != 0;
     }
 
     static std::string unwaited_standbys(bool are_there) {

@@ -19,7 +19,7 @@ SELECT task, turn, {since turned_at},
 
 -- $1 task, $2 turn, $3 every. Skips a locked row, since another session is taking that turn. At the
 -- beginning of a pass the turn's owner has not looked at any row yet.
--- name: take_turn
+-- name: begin_turn
 WITH free AS MATERIALIZED (
     SELECT u.task
       FROM {prefix}upkeep u
@@ -57,7 +57,7 @@ RETURNING {asynchronous};
 -- name: look_at_locks
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
-            ELSE coalesce(w.ends_at + w.delay <= clock_timestamp(), true) END::integer,
+            ELSE coalesce({finite w.ends_at} + w.delay <= clock_timestamp(), true) END::integer,
        w.is_queued::integer, CASE WHEN w.session_id IS NOT NULL
             THEN (extract(epoch FROM {finite w.ends_at}) * 1000000)::bigint END
   FROM (SELECT l.lock_key, l.owner, l.session_id, {delay} AS delay,
@@ -84,25 +84,27 @@ SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::int
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
-WITH swept AS MATERIALIZED (
+WITH cleaned AS MATERIALIZED (
     SELECT CASE WHEN count(*) = 3 THEN least(min(u.swept_to), clock_timestamp()) END
                - $4::bigint * interval '1 microsecond' AS until
       FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3)
 )
-SELECT w.id, NULL, (w.expires_at <= swept.until)::integer, 0, NULL
-  FROM swept CROSS JOIN (SELECT s.id, s.expires_at
+SELECT w.id, NULL, (w.expires_at <= cleaned.until)::integer, 0, NULL
+  FROM cleaned CROSS JOIN (SELECT s.id, s.expires_at
           FROM {prefix}session s
          WHERE s.id > $1
          ORDER BY s.id
          LIMIT {rows}) AS w
  ORDER BY w.id;
 
--- Looks at lock row l. A gate with holders stays: if a snapshot lacks a holder, it is older than
--- that holder's grant, and the grant has made the gate too young to be idle. The order is that of
+-- Looks at lock row l. A header with holders stays: if a snapshot lacks a holder, it is older than
+-- that holder's grant, and the grant has made the header too young to be idle. The order is that of
 -- the holders' primary key: without it, the planner would read all holders if few keys have many
--- holders each.
+-- holders each. A row whose fence somebody has set near the end of its type stays, because the mark
+-- takes no such number.
 -- name: look_at_idle
 SELECT l.lock_key, NULL, (CASE WHEN l.owner IS NULL THEN l.owner IS NULL AND l.last_ticket = 0
+    AND l.fence < 1::bigint << 62
     AND l.changed_at <= clock_timestamp() - $4::bigint * interval '1 microsecond'
     AND (SELECT h.lock_key FROM {prefix}holder h WHERE h.lock_key = l.lock_key
          ORDER BY h.lock_key, h.owner LIMIT 1) IS NULL ELSE false END)::integer, 0, NULL
@@ -121,7 +123,7 @@ WITH asked (number, lock_key, rest, amount) AS ({asked}
         SELECT l.ctid
           FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
          WHERE l.lock_key = asked.lock_key
-           AND s.expires_at + {delay} <= clock_timestamp()
+           AND {closed_until s.expires_at} <= clock_timestamp()
            FOR SHARE OF s SKIP LOCKED
            FOR NO KEY UPDATE OF l SKIP LOCKED) AS one
 ), passed AS MATERIALIZED (
@@ -129,7 +131,7 @@ WITH asked (number, lock_key, rest, amount) AS ({asked}
         SELECT l.ctid
           FROM {prefix}lock l
          WHERE l.lock_key = asked.lock_key
-           AND l.expires_at + {delay} <= clock_timestamp()
+           AND {closed_until l.expires_at} <= clock_timestamp()
            FOR NO KEY UPDATE OF l SKIP LOCKED) AS one
 ), orphaned AS MATERIALIZED (
     SELECT one.lock_key, one.fence, one.owner FROM asked CROSS JOIN LATERAL (
@@ -196,8 +198,8 @@ DELETE FROM {prefix}session AS s
 RETURNING 0, {asynchronous};
 
 -- The test of `look_at_idle`.
--- word: is_idle
-l.owner IS NULL AND l.last_ticket = 0
+-- fragment: is_idle
+l.owner IS NULL AND l.last_ticket = 0 AND l.fence < 1::bigint << 62
     AND l.changed_at <= clock_timestamp() - asked.amount::bigint * interval '1 microsecond'
     AND (SELECT h.lock_key FROM {prefix}holder h WHERE h.lock_key = l.lock_key
          ORDER BY h.lock_key, h.owner LIMIT 1) IS NULL

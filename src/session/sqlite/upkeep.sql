@@ -2,11 +2,12 @@
 -- not make writers wait.
 
 -- name: progress
-SELECT task, turn, {now} - turned_at, unfinished, place, passes FROM {prefix}upkeep;
+SELECT task, turn, CAST({now} - turned_at AS INTEGER), unfinished,
+       CAST(place AS BLOB), passes FROM {prefix}upkeep;
 
 -- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
 -- the place yet.
--- name: take_turn
+-- name: begin_turn
 UPDATE {prefix}upkeep
    SET turn = turn + 1, turned_at = {now}, unfinished = unfinished + 1,
        sweeps_to = CASE WHEN place = x'' THEN {now} ELSE sweeps_to END
@@ -27,7 +28,7 @@ UPDATE {prefix}upkeep
 -- name: look_at_locks
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
-            ELSE coalesce(w.ends_at + w.lock_delay <= {now}, 1) END,
+            ELSE coalesce(w.ends_at + {term w.lock_delay} <= {now}, 1) END,
        w.is_queued,
        CASE WHEN w.session_id IS NOT NULL AND typeof(w.ends_at) = 'integer' THEN w.ends_at END
   FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
@@ -57,8 +58,9 @@ SELECT s.id, NULL, s.expires_at + $4
        0, NULL
   FROM {prefix}session s WHERE s.id > $1 ORDER BY s.id LIMIT $3;
 
--- word: is_idle
-l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + $4 <= {now}
+-- A row whose fence somebody has set near the end of its type stays: the mark takes no such number.
+-- fragment: is_idle
+l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + $4 <= {now} AND l.fence < 1 << 62
     AND NOT EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key)
 
 -- name: look_at_idle
@@ -74,7 +76,7 @@ UPDATE {prefix}lock
    SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}
  WHERE lock_key = $1 AND owner IS NOT NULL
    AND coalesce(coalesce(expires_at, (SELECT s.expires_at FROM {prefix}session s
-                                       WHERE s.id = session_id)) + lock_delay <= {now}, 1)
+                                       WHERE s.id = session_id)) + {term lock_delay} <= {now}, 1)
 RETURNING CAST(fence AS INTEGER);
 
 -- name: remove_dead

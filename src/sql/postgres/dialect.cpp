@@ -33,7 +33,7 @@ public:
     }
 
 private:
-    // The word `durable` fails with this value of a setting.
+    // The fragment `durable` fails with this value of a setting.
     static void require_standby(const error& failure) {
         if (failure.sqlstate() != "22023") return;  // invalid_parameter_value
         if (failure.server_message().find("\"no synchronous standby\"") == std::string::npos)

@@ -1,6 +1,5 @@
 // Opens the file on the command line by its URL, and is told which drivers are not there.
 #include <leasehold/leasehold.hpp>
-#include <leasehold/open.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -100,7 +100,7 @@ protected:
 
     // False where nothing has been done for a long time, or a process has ended by itself.
     bool done_reaches(std::int64_t mark) {
-        constexpr auto patience = 90s;
+        constexpr auto timeout = 90s;
         auto last = done_by_word();
         auto since = clock::now();
         while (done_by_word() < mark && !is_empty()) {
@@ -113,7 +113,7 @@ protected:
             if (done_by_word() != last) {
                 last = done_by_word();
                 since = clock::now();
-            } else if (clock::now() > since + patience) {
+            } else if (clock::now() > since + timeout) {
                 ADD_FAILURE() << "nothing is done any more, after " << last << " jobs";
                 return false;
             }
@@ -129,7 +129,7 @@ protected:
         const auto left = list_jobs(*database_, {.queue = drained_queue, .limit = 1});
         is_empty_ = left.empty();
         if (is_empty_) return true;
-        EXPECT_NE(left.front().state, job_state::discarded) << left.front().error;
+        EXPECT_NE(left[0].state, job_state::discarded) << left[0].error;
         return false;
     }
 

@@ -68,7 +68,7 @@ private:
         settings.prefetch = threads_ * 4;
         settings.poll_every = 300ms;
         settings.drain_timeout = 5s;
-        settings.stop_within = 5s;
+        settings.stop_timeout = 5s;
         // An end that waits is one that is lost with its process.
         if (is_apart_) settings.max_ends_wait = 200ms;
         worker all{mine, settings};

@@ -18,7 +18,7 @@ public:
         const phase outcome = at_.step(what, [&](record& made) {
             claim = made.id;
             transaction tx = at_.database().begin();
-            mine = claims_.try_claim(tx, {made.key});
+            mine = claims_.try_claim_in(tx, {made.key});
             if (!mine) return phase::fail;
             note(tx, made, mine->version, no_change);
             tx.commit();
@@ -46,7 +46,7 @@ private:
             transaction tx = at_.database().begin();
             const assignments to{{"number", number}};
             const change_outcome came_to =
-                is_last ? claims_.release(tx, mine, to) : claims_.update(tx, mine, to);
+                is_last ? claims_.release_in(tx, mine, to) : claims_.update_in(tx, mine, to);
             if (came_to != change_outcome::done) {
                 made.detail = came_to == change_outcome::lost ? "refused" : "busy";
                 return phase::fail;

@@ -133,7 +133,7 @@ worker_settings job_hands::worker_settings_for_all() const {
     made.prefetch = 2;
     made.poll_every = 100ms;
     made.drain_timeout = 3s;
-    made.stop_within = 3s;
+    made.stop_timeout = 3s;
     return made;
 }
 
@@ -177,11 +177,11 @@ bool job_hands::is_anything_left() const {
     return false;
 }
 
-void job_hands::finish(milliseconds patience) {
+void job_hands::finish(milliseconds timeout) {
     worker_settings how = worker_settings_for_all();
     how.concurrency = 6;
     how.stop_when_idle = true;
-    const auto deadline = clock::now() + patience;
+    const auto deadline = clock::now() + timeout;
     while (is_anything_left()) {
         if (clock::now() > deadline) throw std::runtime_error("J1: jobs are left that nobody does");
         run(how, {});

@@ -34,7 +34,7 @@ public:
     // Until it is asked to stop. A session that is lost is followed by another one.
     void work(const std::stop_token& stop);
     // Until nothing is left. Throws where that takes longer than this.
-    void finish(std::chrono::milliseconds patience);
+    void finish(std::chrono::milliseconds timeout);
 
 private:
     class handling;

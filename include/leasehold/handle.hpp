@@ -1,0 +1,47 @@
+#pragma once
+// The pointer from an object to its implementation. A move leaves it empty.
+//
+// Errors: a call of an object that was moved from throws invalid_argument, "this lease was moved
+// from". Such an object may be assigned to and destroyed; session::end() and
+// transaction::rollback() of it do nothing.
+#include <cstddef>
+#include <utility>
+
+#include "leasehold/export.hpp"
+
+namespace leasehold {
+
+struct handle_maker;  // private: src/core/handle_maker.hpp
+
+[[noreturn]] LEASEHOLD_EXPORT void refuse_moved_from(const char* what);
+
+// The name of a class, as an argument of a template.
+template <std::size_t Size>
+struct handle_name {
+    consteval handle_name(const char (&name)[Size]) {
+        for (std::size_t at = 0; at < Size; ++at) text[at] = name[at];
+    }
+    char text[Size]{};
+};
+
+template <class Pointer, handle_name Name>
+class handle {
+public:
+    handle(Pointer to) noexcept : to_(std::move(to)) {}
+
+    explicit operator bool() const noexcept { return to_ != nullptr; }
+    operator const Pointer&() const {
+        if (!to_) refuse_moved_from(Name.text);
+        return to_;
+    }
+    typename Pointer::element_type* operator->() const {
+        const Pointer& checked = *this;
+        return checked.get();
+    }
+    typename Pointer::element_type& operator*() const { return *operator->(); }
+
+private:
+    Pointer to_;
+};
+
+}  // namespace leasehold

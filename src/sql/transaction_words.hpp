@@ -1,0 +1,11 @@
+#pragma once
+#include <string_view>
+
+namespace leasehold {
+
+// True for a statement whose first words begin or end a transaction, on any engine: BEGIN, START
+// TRANSACTION, COMMIT, END, ABORT, ROLLBACK, PREPARE TRANSACTION. False for savepoints, for
+// ROLLBACK TO one, and for what ends a prepared transaction.
+bool is_transaction_control(std::string_view statement);
+
+}  // namespace leasehold
