@@ -2,14 +2,22 @@
 #include "leasehold/semaphore.hpp"
 #include "support/patient.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 
 namespace leasehold::testing {
 namespace {
+
+// The ends of the names of plans().
+const std::map<std::string, statistics> names_of_statistics{
+    {"of_empty_tables", statistics::of_empty_tables},
+    {"of_one_row", statistics::of_one_row},
+    {"never_gathered", statistics::never}};
 
 std::string digits(std::int64_t number, int width) {
     std::string text = std::to_string(number);
@@ -183,29 +191,28 @@ key mourned_key(std::int64_t number) {
     return key{"mourned/" + digits(number, 8)};
 }
 
-std::vector<std::string> filled_tables() {
-    std::vector<std::string> all;
-    for (const char* each :
-         {"session",
-          "lock",
-          "waiter",
-          "holder",
-          "run",
-          "fence_guard",
-          "job",
-          "job_history",
-          "grant_history"}) {
-        all.push_back(std::string{"leasehold_"} + each);
+const filled& filled::once(const std::string& plan) {
+    static std::map<statistics, filled> made;
+    auto known = statistics::fresh;
+    for (const auto& [name, each] : names_of_statistics) {
+        if (plan.find(name) != std::string::npos) known = each;
     }
-    return all;
-}
-
-const filled& filled::once() {
-    static const filled made;
-    return made;
+    return made.try_emplace(known, known).first->second;
 }
 
 namespace {
+
+// Those that fill() fills. No row refers to one of a later table.
+constexpr std::array tables{
+    "session",
+    "lock",
+    "waiter",
+    "holder",
+    "run",
+    "fence_guard",
+    "job",
+    "job_history",
+    "grant_history"};
 
 void fill_jobs(const filler& rows, const volume& size) {
     const std::string sessions = std::to_string(size.sessions);
@@ -235,7 +242,20 @@ void fill_jobs(const filler& rows, const volume& size) {
 
 }  // namespace
 
-void fill(connection& on, const volume& size, const wording& words) {
+namespace {
+
+void fill_one_row(const filler& rows) {
+    rows.sessions(1, "0", rows.words().later);
+    rows.semaphore("one", 1, 2);
+    rows.queue(rows.name("one"), 1, "0", 0);
+    rows.runs(1);
+    rows.fences(1);
+    rows.jobs(1, {.queue = "plain", .state = 2});
+    rows.job_history(1, 0, rows.words().wall_later);
+    rows.grants(1, rows.name("one"), rows.words().wall_later);
+}
+
+void fill_all(connection& on, const volume& size, const wording& words) {
     const filler rows{on, words};
     const auto text = [](std::int64_t number) { return std::to_string(number); };
     rows.sessions(size.sessions, "0", words.later);
@@ -261,6 +281,28 @@ void fill(connection& on, const volume& size, const wording& words) {
     rows.grants(pruned_grants, rows.name("old"), words.wall_before);
     rows.grants(size.locks, rows.name("lock/", "n.n"), words.wall_later);
     rows.grants(size.locks, rows.name("busy"), words.wall_later);
+}
+
+}  // namespace
+
+void fill(connection& on, const volume& size, const wording& words, statistics known) {
+    const auto gather = [&] {
+        for (const std::string table : tables) on.execute(words.gather + " leasehold_" + table);
+    };
+    for (const std::string table : tables) {
+        if (words.keep_stale.empty()) break;
+        on.execute("ALTER TABLE leasehold_" + table + " " + words.keep_stale);
+    }
+    if (known == statistics::of_empty_tables) gather();
+    if (known == statistics::of_one_row) {
+        fill_one_row(filler{on, words});
+        gather();
+        for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
+            on.execute(std::string{"DELETE FROM leasehold_"} + *table);
+        }
+    }
+    fill_all(on, size, words);
+    if (known == statistics::fresh) gather();
 }
 
 database_settings patient_settings() {

@@ -43,7 +43,7 @@ inline constexpr std::int64_t crowded_jobs = 300;
 inline constexpr std::int64_t pruned_jobs = 2'000;
 inline constexpr std::int64_t pruned_grants = 300;
 inline constexpr std::int64_t dead_sessions = 10;  // after those that live
-inline constexpr std::int64_t mourned_keys = 4;
+inline constexpr std::int64_t mourned_keys = 5;
 inline constexpr std::int64_t spare_permits = 10;
 
 // By LEASEHOLD_COST_SCALE; see tests/README.md.
@@ -58,12 +58,21 @@ struct bound {
     std::int64_t postgres, mysql, sqlite;
 };
 
+// What the statistics of the tables say, whose planners choose by them. Each but `fresh` stays what
+// it was, as where a server gathers them seldom or never.
+enum class statistics {
+    fresh,            // gathered after these were filled
+    of_empty_tables,  // gathered before
+    of_one_row,       // gathered while each had one row or two
+    never,            // none was gathered
+};
+
 class filled {
 public:
-    // Made once for all tests of a program.
-    static const filled& once();
+    // Made once for all tests of a program that ask for it.
+    static const filled& once(const std::string& plan);
 
-    filled();
+    explicit filled(statistics known);
     ~filled();
     filled(const filled&) = delete;
     filled& operator=(const filled&) = delete;
@@ -71,8 +80,8 @@ public:
     const volume& size() const noexcept { return size_; }
     static std::int64_t of(const bound& all) noexcept;
 
-    // The ways in which the engine can be told to plan, and telling it; only PostgreSQL has more
-    // than one.
+    // What the engine plans by: the statistics, and on PostgreSQL the way it plans prepared
+    // statements, of which plan() tells it.
     static std::vector<std::string> plans();
     void plan(const std::string& which) const;
 
@@ -97,13 +106,12 @@ struct wording {
     std::function<std::string(std::int64_t)> numbers;      // rows n.n from 1 to so many
     std::string now, later, before;                        // instants a day away
     std::string wall_now, wall_later, wall_before;         // the same where a job has them
+    std::string gather;      // what gathers the statistics of the table whose name follows
+    std::string keep_stale;  // behind ALTER TABLE and a name: the server gathers none by itself
 };
 
 // Fills empty tables with the default names, one INSERT each.
-void fill(connection& on, const volume& size, const wording& words);
-
-// Those it fills.
-std::vector<std::string> filled_tables();
+void fill(connection& on, const volume& size, const wording& words, statistics known);
 
 // The settings of one connection, whose statements may take long.
 database_settings patient_settings();

@@ -161,7 +161,7 @@ private:
 
 int main(int count, char** values) try {
     using namespace leasehold::testing;
-    const filled all;
+    const filled all{statistics::fresh};
     const std::string engine = count > 1 ? values[1] : "";
     const int rounds = count > 2 ? std::stoi(values[2]) : 300;
     growth measured{all};

@@ -145,9 +145,10 @@ TEST_P(lock_cost, requests_of_several_threads) {
     for (int each = 0; each < 16; ++each) wanted.push_back(request_for(next_free_key()));
     for (const acquire_request& each : wanted) asked.push_back(&each);
     std::vector<hold> held;
+    // PostgreSQL reads a table of so few pages as a whole if it believes that no row fits.
     expect_reads(
         "try_acquire_several, 16",
-        {6 * 16, 8 * 16, 0},
+        {6 * 16 + size().holders, 8 * 16, 0},
         [&](connection& on, store_set& stores) {
             const auto tokens = stores.get<hold_store>().try_acquire_several(on, asked);
             for (std::size_t at = 0; at < wanted.size(); ++at) {

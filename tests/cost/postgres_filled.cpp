@@ -22,6 +22,8 @@ const wording words{
     .wall_now = "clock_timestamp()",
     .wall_later = "clock_timestamp() + interval '1 day'",
     .wall_before = "clock_timestamp() - interval '1 minute'",
+    .gather = "VACUUM ANALYZE",
+    .keep_stale = "SET (autovacuum_enabled = false)",
 };
 
 // Index entries, too, where the row itself was not needed.
@@ -58,15 +60,8 @@ public:
     std::optional<database> inside_;
 };
 
-filled::filled() : state_(std::make_unique<state>()) {
-    run([&](connection& on, store_set&) {
-        fill(on, size_, words);
-        // The reads and plans are ours alone.
-        for (const std::string& table : filled_tables()) {
-            on.execute("ALTER TABLE " + table + " SET (autovacuum_enabled = false)");
-            on.execute("VACUUM ANALYZE " + table);
-        }
-    });
+filled::filled(statistics known) : state_(std::make_unique<state>()) {
+    run([&](connection& on, store_set&) { fill(on, size_, words, known); });
 }
 filled::~filled() = default;
 
@@ -77,13 +72,19 @@ std::int64_t filled::of(const bound& all) noexcept {
 }
 
 std::vector<std::string> filled::plans() {
-    return {"force_generic_plan", "force_custom_plan"};
+    return {
+        "force_generic_plan",
+        "force_custom_plan",
+        "force_generic_plan_of_empty_tables",
+        "force_custom_plan_of_empty_tables",
+        "force_custom_plan_never_gathered"};
 }
 
 void filled::plan(const std::string& which) const {
     run([&](connection& on, store_set&) {
         on.execute("ANALYZE leasehold_queue");  // as autovacuum does at any time
-        on.execute("SET plan_cache_mode = " + which);
+        const std::string mode = which.substr(0, which.find("_plan"));
+        on.execute("SET plan_cache_mode = " + mode + "_plan");
     });
 }
 

@@ -55,6 +55,8 @@ wording words() {
         .wall_now = date(0),
         .wall_later = date(86'400),
         .wall_before = date(-60),
+        .gather = "ANALYZE",
+        .keep_stale = "",
     };
 }
 
@@ -80,12 +82,12 @@ public:
     std::optional<database> inside_;
 };
 
-filled::filled() : state_(std::make_unique<state>()) {
+filled::filled(statistics known) : state_(std::make_unique<state>()) {
     run([&](connection& on, store_set& stores) {
         // The first write of a boot frees everything, so there has to be one before.
         stores.get<session_store>().start(on, {identity::random(), "first", std::chrono::hours{1}});
-        fill(on, size_, words());
-        for (const std::string& table : filled_tables()) on.execute("ANALYZE " + table);
+        fill(on, size_, words(), known);
+        on.execute("ANALYZE sqlite_schema");  // each connection reads them once
     });
 }
 filled::~filled() = default;
@@ -95,7 +97,7 @@ std::int64_t filled::of(const bound& all) noexcept {
 }
 
 std::vector<std::string> filled::plans() {
-    return {"planned"};
+    return {"fresh", "of_empty_tables", "never_gathered"};
 }
 void filled::plan(const std::string&) const {}
 

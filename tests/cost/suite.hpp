@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <map>
 
 #include "cost/filled.hpp"
 #include "leasehold/identity.hpp"
@@ -32,9 +33,9 @@ protected:
     database beside() const { return all_.beside(); }
 
     // A key of lock_key() that no other test has had.
-    static key next_free_key() { return lock_key(next_number() + 1); }
+    key next_free_key() const { return lock_key(next_number() + 1); }
     // A held key, and its hold.
-    static hold next_hold() {
+    hold next_hold() const {
         const std::int64_t number = next_number();
         return {lock_key(number), numbered(number), {number}};
     }
@@ -54,12 +55,12 @@ protected:
     }
 
 private:
-    static std::int64_t next_number() {
-        static std::int64_t last = 1;
-        return last += 2;
+    std::int64_t next_number() const {
+        static std::map<const filled*, std::int64_t> last;
+        return last.try_emplace(&all_, 1).first->second += 2;
     }
 
-    const filled& all_ = filled::once();
+    const filled& all_ = filled::once(GetParam());
 };
 
 }  // namespace leasehold::testing

@@ -21,6 +21,8 @@ std::string words_for(const char* operation, upkeep_task task) {
     return std::string{operation} + ", task " + std::to_string(static_cast<int>(task));
 }
 
+// PostgreSQL reads and sorts three times the rows of a step where it believes that there are no
+// more: it takes a third of the rows for those behind a place.
 TEST_P(upkeep_cost, a_look_reads_its_rows_and_as_many_sessions) {
     constexpr int rows = 1000;
     for (const upkeep_task task : tasks) {
@@ -28,7 +30,7 @@ TEST_P(upkeep_cost, a_look_reads_its_rows_and_as_many_sessions) {
         for (int step = 0; step < 2; ++step) {  // from the beginning, and from somewhere
             expect_reads(
                 words_for("look", task),
-                {2 * rows + 50, 2 * rows + 50, 60 * rows},
+                {3 * rows + 100, 2 * rows + 50, 60 * rows},
                 [&](connection& on, store_set& stores) {
                     place = stores.get<upkeep_store>().look(on, task, place, rows, long_ago).place;
                 }

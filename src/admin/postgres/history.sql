@@ -161,21 +161,22 @@ h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata,
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 how long ago
 -- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended
--- since, with the prefix or not, until there are enough.
+-- since, with the prefix or not, until there are enough. The planner takes the value of a CASE for
+-- true in half of the rows: if it believed that few keys have the prefix, it would read all rows.
 -- name: list
 SELECT {grant}
   FROM {prefix}grant_history h
  WHERE h.ended_at >= (SELECT clock_timestamp() - $3::bigint * interval '1 microsecond')
-   AND h.lock_key >= $1 AND h.lock_key < $2
+   AND CASE WHEN h.lock_key >= $1 THEN h.lock_key < $2 END
  ORDER BY h.ended_at DESC
  LIMIT $4;
 
--- $1 key, $2 how long ago at most, $3 limit. Index: grant_history_pkey, from its end. Reads: 1 row
--- for each.
+-- $1 key, $2 how long ago at most, $3 limit, which the planner does not know: see job.sql. Index:
+-- grant_history_pkey, from its end. Reads: 1 row for each.
 -- name: list_of
 SELECT {grant}
   FROM {prefix}grant_history h
  WHERE h.lock_key = $1
    AND h.ended_at >= (SELECT clock_timestamp() - $2::bigint * interval '1 microsecond')
  ORDER BY h.lock_key DESC, h.token DESC
- LIMIT $3;
+ LIMIT (SELECT $3::bigint);

@@ -7,5 +7,6 @@ WHERE table_schema = DATABASE() AND table_name = '{prefix}migration';
 -- name: recorded
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
+-- Servers of MariaDB may be alike in all but the end of UUID(): see incarnation in session.sql.
 -- name: place
-SELECT CONCAT_WS('/', @@hostname, @@port, {server_uuid}, DATABASE());
+SELECT CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17), DATABASE());

@@ -17,8 +17,8 @@ SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $2 AND m.expires_at 
            AND NOT COALESCE({closed_until COALESCE(l.expires_at, s.expires_at)} <= {now}, 0),
        {hold}
 FROM (SELECT 1 AS one) o
-LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys})
-LEFT JOIN {prefix}session s ON s.id = l.session_id
+LEFT JOIN {prefix}lock l FORCE INDEX (PRIMARY) ON l.lock_key IN ({keys})
+LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
 ORDER BY l.lock_key;
 
 -- $1 key. A statement of its own.
@@ -34,7 +34,7 @@ WHERE l.lock_key = $1 FOR UPDATE;
 -- this owner's fences while the rows are locked, so that nobody can have freed one by force
 -- meanwhile.
 -- name: take
-SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
+SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l FORCE INDEX (PRIMARY)
 JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
 WHERE l.lock_key IN ({keys}) AND l.kind = 1
   AND (l.owner IS NULL OR {closed_until l.expires_at} <= {now} OR {proved_dead})
@@ -74,9 +74,9 @@ ORDER BY lock_key;
 -- and so does not wait behind the next holder's proof. It reports the holds that are still ours,
 -- and the caller releases these one by one.
 -- name: release_all
-SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key IN ({keys}) AND @leasehold_go = {size} AND l.owner = $1 AND l.last_ticket = 0;
 SELECT ROW_COUNT(), l.lock_key FROM (SELECT 1 AS one) o
-LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys}) AND l.owner = $1;
+LEFT JOIN {prefix}lock l FORCE INDEX (PRIMARY) ON l.lock_key IN ({keys}) AND l.owner = $1;

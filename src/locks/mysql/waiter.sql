@@ -193,9 +193,9 @@ ORDER BY w.lock_key, w.ticket LIMIT $4;
 SELECT asked.number, l.owner = asked.owner, l.fence, {until l.expires_at}, w.ticket IS NOT NULL,
        {takeable}
 FROM ({asked}) asked
-JOIN {prefix}lock l ON l.lock_key = asked.lock_key
-LEFT JOIN {prefix}session s ON s.id = l.session_id
-LEFT JOIN {prefix}waiter w
+STRAIGHT_JOIN {prefix}lock l FORCE INDEX (PRIMARY) ON l.lock_key = asked.lock_key
+LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
+LEFT JOIN {prefix}waiter w FORCE INDEX (PRIMARY)
     ON w.lock_key = asked.lock_key AND w.ticket = asked.amount AND w.owner = asked.owner;
 
 -- $1 key, $2 session, $3 ticket. Asks whether this waiter waits for its own session, directly or

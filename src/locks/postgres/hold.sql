@@ -277,9 +277,10 @@ SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.ree
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key = $1;
 
--- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
--- same columns. bytea compares byte by byte, so a prefix is a range of lock_pkey, which also gives
--- the order. Reads: 2 rows for each hold listed, 1 for each key passed over, and the queues.
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit, which
+-- the planner does not know: see job.sql. The same columns. bytea compares byte by byte: a prefix
+-- is a range of lock_pkey, which also gives the order. Reads: 2 rows for each hold listed, 1 for
+-- each key passed over, and the queues.
 -- name: list
 SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata,
@@ -289,7 +290,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
     SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true
  WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {is_live}
  ORDER BY l.lock_key
- LIMIT $3;
+ LIMIT (SELECT $3::bigint);
 
 -- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, for the hold
 -- before the release.

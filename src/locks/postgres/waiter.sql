@@ -141,7 +141,8 @@ WITH seen AS MATERIALIZED (
 --          row.
 -- gone:    those of `before` whose session has no row any more. A session exists before its waiters
 --          do, so one snapshot with the waiter and without the session is proof.
--- removed: deletes rows that this statement has locked, or whose session is dead for good.
+-- removed: deletes rows that this statement has locked, or whose session is dead for good. Without
+--          its range it would read the whole queue if the planner believed that the queue is short.
 -- given:   one update, with a next waiter or without. It counts the fence on the locked version.
 --          The commit is durable if there is a next waiter, since that is a grant.
 -- The update clears the mark if the snapshot has no other waiter. Indexes: the primary keys. Reads:
@@ -179,6 +180,8 @@ WITH seen AS MATERIALIZED (
 ), removed AS (
     DELETE FROM {prefix}waiter AS w
      WHERE w.lock_key = $1
+       AND w.ticket <= (SELECT max(ticket) FROM (SELECT ticket FROM next
+                                                 UNION ALL SELECT ticket FROM before) AS passed)
        AND w.ticket = ANY (ARRAY(SELECT ticket FROM next UNION ALL SELECT ticket FROM late
                                  UNION ALL SELECT ticket FROM gone))
     RETURNING w.ticket
@@ -215,9 +218,9 @@ SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
 -- name: leave
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 
--- $1 key, $2 owner. Reads: 1 row. Index: waiter_owner.
+-- $1 key, $2 owner. Reads: 1 row. Index: waiter_owner; IS TRUE keeps the planner from another one.
 -- name: leave_by_owner
-DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
+DELETE FROM {prefix}waiter WHERE owner = $2 AND (lock_key = $1) IS TRUE;
 
 -- $1 key, $2 ticket, $3 limit: the waiters behind that ticket. Index: the primary key, in its
 -- order.
@@ -231,16 +234,16 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
  LIMIT $3;
 
 -- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
--- $4 limit. The last column is the key. The statement reads a range of the primary key, in its
--- order. Reads: 2 rows for each waiter.
+-- $4 limit, which the planner does not know: see job.sql. The last column is the key. The statement
+-- reads a range of the primary key, in its order. Reads: 2 rows for each waiter.
 -- name: list_all
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        {since w.queued_at}, w.lock_key
   FROM {prefix}waiter w
- WHERE w.lock_key >= $1 AND w.lock_key < $3 AND (w.lock_key, w.ticket) > ($1, $2)
+ WHERE (w.lock_key, w.ticket) > ($1, $2) AND w.lock_key < $3
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > clock_timestamp()
  ORDER BY w.lock_key, w.ticket
- LIMIT $4;
+ LIMIT (SELECT $4::bigint);
 
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
 -- primary keys. Reads: 3 rows for each waiter. A grant that is found is carried.

@@ -59,13 +59,15 @@ UPDATE {prefix}run
    SET finished_at = clock_timestamp(), state = $4, exit_status = $5, message = $6
  WHERE name = $1 AND token = $2 AND owner = $3;
 
--- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit.
+-- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit. The
+-- planner does not know it: it would read and sort all runs if it believed that they are few.
 -- bytea compares byte by byte, so a prefix is a range of run_pkey, which also gives the order. Lock
 -- and session are asked for by LATERAL queries, which cannot become joins that read a table. Reads:
 -- 3 rows for each run.
 -- name: list
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
-  FROM (SELECT * FROM {prefix}run WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3) AS r
+  FROM (SELECT * FROM {prefix}run WHERE name >= $1 AND name < $2 ORDER BY name
+         LIMIT (SELECT $3::bigint)) AS r
   LEFT JOIN LATERAL (
     SELECT * FROM {prefix}lock k
      WHERE k.lock_key = r.name AND k.owner = r.owner AND k.fence = r.token LIMIT 1) AS l ON true
