@@ -134,6 +134,11 @@ tool, where = sys.argv[1:]
 away = locked_file if where.startswith("/") else silent_server
 failures = 0
 for line in COMMANDS.strip().splitlines():
-    with away(where) as (address, waits):
-        failures += not interrupt(line, address, waits)
+    # A machine that stands still does so once; a command that does not end at once, each time.
+    for _ in range(3):
+        with away(where) as (address, waits):
+            if interrupt(line, address, waits):
+                break
+    else:
+        failures += 1
 sys.exit(failures > 0)

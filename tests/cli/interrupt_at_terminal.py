@@ -74,6 +74,11 @@ class Watch:
 
 
 def interrupts(command, by_key, is_away):
+    """A machine that stands still does so once; a command that does not end at once, each time."""
+    return any(interrupts_once(command, by_key, is_away) for _ in range(3))
+
+
+def interrupts_once(command, by_key, is_away):
     watch = Watch(command)
     is_ready = watch.until(lambda: b"shown" in watch.said)
     if is_away:

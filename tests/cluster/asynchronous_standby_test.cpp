@@ -108,7 +108,7 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
     let_commits_wait_for("*");
     std::optional<session> one;
     ASSERT_TRUE(eventually([&] {
-        return !is_refused([&] { one.emplace(db, session_settings{.name = "one", .ttl = 6s}); });
+        return !is_refused([&] { one.emplace(db, session_settings{.name = "one", .ttl = 20s}); });
     }));
     auto held = mutex{*one, "required"}.try_acquire();
     ASSERT_TRUE(held);
@@ -132,7 +132,7 @@ TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) 
     EXPECT_TRUE(one->is_live());
     let_commits_wait_for("");
     EXPECT_EQ(held->release(), release_outcome::released) << "a release is not refused";
-    EXPECT_TRUE(eventually([&] { return !one->is_live(); }, 20s)) << "no heartbeat counts";
+    EXPECT_TRUE(eventually([&] { return !one->is_live(); }, 60s)) << "no heartbeat counts";
 }
 
 TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
@@ -161,7 +161,7 @@ TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
         return next.has_value();
     }));
     EXPECT_EQ(next->token().number, forgotten->token().number);
-    EXPECT_TRUE(eventually([&] { return !forgotten->held_locally(); }, 10s));
+    EXPECT_TRUE(eventually([&] { return !forgotten->held_locally(); }, 20s));
     EXPECT_TRUE(one.is_live());
     EXPECT_TRUE(eventually_well([&] { return next->verify(); }));
 }

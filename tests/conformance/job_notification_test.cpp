@@ -194,7 +194,7 @@ TEST_F(
             const job_id last = queue.enqueue_in(tx, next).id;
             EXPECT_TRUE(one_.complete(running.at(0)));
             tx.commit();
-            ASSERT_TRUE(eventually([&] { return !find(last); }, 5s))
+            ASSERT_TRUE(eventually([&] { return !find(last); }))
                 << (is_keyed ? "behind a key" : "behind a need") << ", round " << round;
         }
     }

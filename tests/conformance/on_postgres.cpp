@@ -78,7 +78,7 @@ backend make_backend() {
     );
     made.has_notifications = true;
     made.forbidden_places = {closed_schema(url, words), read_only_database(url, words)};
-    const auto own = std::make_shared<database>(opens(url)({}));
+    const auto own = std::make_shared<database>(opens(url)(patient()));
     const std::string prefix = made.open({}).settings().names.prefix;
     made.run_elsewhere = [=](const backend::visit& visit) {
         const std::string name = prefix + "elsewhere";

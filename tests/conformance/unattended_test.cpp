@@ -131,7 +131,7 @@ TEST_F(waiting_unattended, when_its_time_is_over_it_says_who_has_the_key_and_lea
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
-    for (const auto timeout : {0ms, 200ms}) {
+    for (const auto timeout : {0ms, 2000ms}) {
         const answer told;
         mutex{two, name, keen()}.acquire_async({.timeout = timeout}, told.taker());
         auto got = told.get();
@@ -276,7 +276,7 @@ TEST_F(waiting_unattended, a_campaign_is_won_in_turn_or_told_who_leads) {
         outcome.emplace(std::move(got));
         ++answers;
     };
-    other.campaign_async({.timeout = 20ms}, take);
+    other.campaign_async({.timeout = 2s}, take);  // a thread may have to wait for the processor
     ASSERT_TRUE(eventually([&] { return answers == 1; }));
     EXPECT_FALSE(failed);
     EXPECT_FALSE(outcome->has_value());
@@ -328,7 +328,7 @@ struct finding {
 detached_task take_in_turn(session& within, key name, post_function post, finding& found) {
     mutex wanted{within, std::move(name)};
     try {
-        const async_wait for_ever{.post = post}, briefly{.timeout = 10ms, .post = post};
+        const async_wait for_ever{.post = post}, briefly{.timeout = 2s, .post = post};
         for (int round = 0; round < 3; ++round) {
             acquisition got = co_await acquire(wanted, for_ever);
             if (got) ++found.tokens;

@@ -91,7 +91,7 @@ TEST_F(worker_suite, a_worker_of_a_database_outlives_its_session) {
     by.stop_when_idle = false;
     auto timing = calm("own");
     timing.name = fresh("own");
-    timing.ttl = 3s;
+    timing.ttl = 30s;
     timing.heartbeat_every = 100ms;
     const auto mine = [&] {
         std::vector<session_id> ids;

@@ -389,7 +389,8 @@ TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
     change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     session_settings settings = calm("cleaner");
     settings.begins_with_grant = false;
-    settings.ttl = 1s;
+    settings.ttl = 30s;
+    settings.heartbeat_every = 500ms;
     settings.reap_every = 1s;
     const session cleaner{db_, settings};
     EXPECT_TRUE(eventually([&] { return list_grants(db_).empty(); }));
