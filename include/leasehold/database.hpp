@@ -169,9 +169,10 @@ private:
 // calls that take the reference throw wrong_transaction then. If the transaction goes to another
 // thread, make the reference anew there.
 // A call that gets a transaction of another database than its own throws wrong_transaction, and
-// changes nothing. There is one exception: enqueue_in() and admit_in() with a connection that the
-// program's own client library has lent, on a server. They compare the engine alone, since asking
-// the server would take one more round trip in each call; they write into the database they get.
+// changes nothing. There are two exceptions, in which only the engine is compared, and enqueue_in()
+// and admit_in() write into the database they get: these two calls with a connection that the
+// program's own client library has lent, on a server, since asking the server would take one more
+// round trip in each call; and each call where several nodes of a cluster are written to.
 class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}

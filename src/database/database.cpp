@@ -276,9 +276,10 @@ std::string database::implementation::place() {
 }
 
 std::string database::implementation::place_now() {
-    std::string found = use_beside(bounds{}, [](connection& on, store_set& stores) {
-        return stores.get<schema_store>().place(on);
-    });
+    // A new connection: an idle one may lead to a server that is not the primary any more.
+    auto apart = pool_.connect_apart(settings_.connect_timeout);
+    std::string found = ready_store(*apart).get<schema_store>().place(*apart);
+    pool_.retire(std::move(apart));
     const thread_guard guard{mutex_};
     return place_ = std::move(found);
 }
@@ -319,7 +320,11 @@ result database::execute(std::string_view sql, const parameters& values) const {
     refuse_transaction_control(sql);
     return inner_->use_unchecked([&](connection& on, store_set&) {
         result answer = on.execute(sql, values);
-        if (on.state() == connection_state::idle) return answer;
+        // A connection that a fail-over has made useless is lost, though the statement was done.
+        const connection_state left = on.state();
+        const bool is_open =
+            left == connection_state::in_transaction || left == connection_state::failed;
+        if (!is_open) return answer;
         on.rollback();
         throw error(
             errc::wrong_transaction,

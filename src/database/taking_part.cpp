@@ -1,12 +1,24 @@
 #include "database/taking_part.hpp"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "core/model_engine.hpp"
 #include "database/schema_store.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
+namespace {
+
+// By several names: links, and ".." that SQLite before 3.39 does not resolve.
+bool is_same_file(database::implementation& own, const std::string& theirs) {
+    std::error_code unknown;
+    return own.which() == engine::sqlite &&
+           std::filesystem::equivalent(own.place(), theirs, unknown);
+}
+
+}  // namespace
 
 void require_transaction(connection& inside, std::string_view what) {
     const std::string name{what};
@@ -51,12 +63,23 @@ void require_database_of_row(
     if (own.open_transactions().has_begun(inside) || own.has_several_writers()) return;
     const std::string theirs = own.store_for(inside).get<schema_store>().place(inside);
     if (own.place() == theirs || own.place_now() == theirs) return;
+    if (is_same_file(own, theirs)) return;
     throw error(
         errc::wrong_transaction,
         std::string(what) + " got a transaction of another database (" + theirs +
             ") than its own (" + own.place() +
             "): begin it on the same database; nothing was changed"
     );
+}
+
+void refuse_other_database(
+    connection& inside, database::implementation& own, std::string_view what
+) {
+    try {
+        require_database_of_row(inside, own, what);
+    } catch (const error& failure) {
+        if (failure.code() == errc::wrong_transaction) throw;
+    }
 }
 
 }  // namespace leasehold

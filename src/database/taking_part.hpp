@@ -21,4 +21,9 @@ void require_database_of_row(
     connection& inside, database::implementation& own, std::string_view what
 );
 
+// The same, but does nothing if a database cannot be asked: the row is lost then, wherever it was.
+void refuse_other_database(
+    connection& inside, database::implementation& own, std::string_view what
+);
+
 }  // namespace leasehold

@@ -166,6 +166,12 @@ void owned_connection::require_open() const {
 
 result owned_connection::execute(std::string_view sql, const parameters& values) {
     require_open();
+    if (has_second(sql)) {
+        throw error{
+            errc::invalid_argument,
+            "execute() takes one statement, and this text has another one behind it: execute each "
+            "by itself; nothing was done"};
+    }
     return run(with_literals(sql, values));
 }
 

@@ -124,6 +124,12 @@ std::vector<std::string_view> split(std::string_view script) {
     return statements;
 }
 
+bool has_second(std::string_view sql) {
+    if (sql.find(';') == std::string_view::npos || split(sql).size() < 2) return false;
+    const std::vector<std::string> first = words_of(sql, 1);
+    return first.empty() || (first[0] != "CREATE" && first[0] != "ALTER" && first[0] != "BEGIN");
+}
+
 transaction_step step_of(std::string_view statement) {
     const std::vector<std::string> words = words_of(statement, 6);
     if (words.empty()) return transaction_step::none;

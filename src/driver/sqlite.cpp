@@ -96,6 +96,7 @@ public:
             const int size = static_cast<int>(sql.size());
             check(sqlite3_prepare_v2(handle_, sql.data(), size, &made, &rest));
             const statement_handle statement{made};
+            if (rest == sql.data()) break;  // SQLite reads no further than a zero byte
             sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
             if (!made) continue;  // a comment or white space
             const std::size_t highest = bind(made, values, bound);
@@ -303,6 +304,7 @@ private:
                     "execute each by itself; nothing was done"
                 );
             }
+            if (end == rest.data()) return;  // SQLite reads no further than a zero byte
             rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));  // a comment
         }
     }

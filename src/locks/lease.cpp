@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/heard_of.hpp"
@@ -68,7 +69,7 @@ void lease::implementation::verify_in(connection& inside) {
         [&](connection& on, store_set& stores) { return is_there(on, stores); }
     );
     if (is_proved) return note_proof(inside);
-    require_database_of_row(inside, database, "verify_in");
+    refuse_other_database(inside, database, "verify_in");
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
 #include "locks/heard_of.hpp"
@@ -76,7 +77,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
     };
     const auto prove = [&] { return stores.get<multi_lock_store>().prove_all(inside, holds()); };
     if (where_heard_of(session_->database(), prove, are_there)) return note_proof(inside);
-    require_database_of_row(inside, session_->database(), "verify_in");
+    refuse_other_database(inside, session_->database(), "verify_in");
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
 }

@@ -174,6 +174,19 @@ TEST_F(mysql_test, a_script_answers_with_its_last_rows_and_first_count) {
     EXPECT_TRUE(on->execute_script("SELECT 1; SELECT 2 FROM DUAL WHERE 1 = 0").rows.empty());
 }
 
+TEST_F(mysql_test, a_second_statement_in_one_call_is_refused_and_the_first_not_run) {
+    const auto on = open();
+    create_table(*on);
+    on->begin();
+    const auto refused =
+        failure_of([&] { on->execute(named("UPDATE {t} SET n = n + 1; COMMIT")); });
+    EXPECT_EQ(refused.code(), errc::invalid_argument);
+    EXPECT_EQ(on->state(), connection_state::in_transaction);
+    on->execute(named("UPDATE {t} SET n = n + 1; -- the only one"));
+    on->rollback();
+    EXPECT_EQ(number_from(*on, named("SELECT SUM(n) = 0 FROM {t}")), 1);
+}
+
 TEST_F(mysql_test, a_script_is_one_round_trip) {
     proxy between{address_};
     const auto on = mysql::connect(between.in_front(), 10s, 10s);

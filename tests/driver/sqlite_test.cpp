@@ -68,6 +68,8 @@ TEST_F(sqlite_test, a_second_statement_in_one_call_is_refused_and_the_first_not_
     EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 0);
     db_.execute("INSERT INTO note VALUES (1); -- the only one\n /* and the end */ ;");
     EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
+    using namespace std::string_view_literals;  // SQLite reads no further than a zero byte
+    EXPECT_EQ(db_.execute("SELECT 2\0"sv).rows.at(0).integer(0), 2);
 }
 
 // This is like a full disk. The program waits for room as for a server that is away.

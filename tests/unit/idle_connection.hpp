@@ -21,9 +21,11 @@ struct record {
     std::atomic<int> closed = 0;
     std::atomic<int> asked = 0;
     std::atomic<bool> answers = true;
-    std::atomic<bool> is_work_over = false;  // of those that were given up
-    std::atomic<int> asked_after = 0;        // the questions about that work
-    milliseconds silence{0};                 // where it does not answer
+    std::atomic<bool> is_lost_by_answer = false;  // as a fail-over makes it useless
+    std::atomic<bool> is_work_over = false;       // of those that were given up
+    std::atomic<int> asked_after = 0;             // the questions about that work
+    milliseconds silence{0};                      // where it does not answer
+    engine which = model_engine;
 };
 
 class idle_connection final : public connection, public leaves_work {
@@ -35,6 +37,7 @@ public:
     connection_state state() noexcept override { return now; }
     result execute(std::string_view, const parameters&) override {
         ++record_.asked;
+        if (record_.is_lost_by_answer) now = connection_state::lost;
         if (record_.answers) return {{row{{1}}}, 0};
         test_time::advance(record_.silence);
         throw error(errc::connection_lost, "it slept for too long");
@@ -72,7 +75,7 @@ private:
     };
 
     record& record_;
-    const server_info server_{model_engine, 10000, "nothing"};
+    const server_info server_{record_.which, 10000, "nothing"};
 };
 
 inline idle_connection& seen(const std::unique_ptr<connection>& lent) {

@@ -102,6 +102,16 @@ TEST(mysql_text, a_value_that_holds_a_question_mark_stays_whole) {
     EXPECT_EQ(with_literals("?,?", {"?", "';"}), " _utf8mb4 x'3f' , _utf8mb4 x'273b' ");
 }
 
+TEST(mysql_text, a_second_statement_is_known_and_the_body_of_a_routine_is_none) {
+    for (const char* each : {"SELECT 1; COMMIT", "(1);(2)", "/*! COMMIT */; SELECT 1"}) {
+        EXPECT_TRUE(has_second(each)) << each;
+    }
+    for (const char* each :
+         {"", "SELECT 1", "SELECT ';'; -- the end\n;", "CREATE TRIGGER t BEGIN SELECT 1; END"}) {
+        EXPECT_FALSE(has_second(each)) << each;
+    }
+}
+
 TEST(mysql_text, scripts_are_split_at_semicolons) {
     using parts = std::vector<std::string_view>;
     EXPECT_EQ(split("a;b"), (parts{"a", "b"}));

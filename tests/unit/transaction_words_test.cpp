@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "leasehold/database.hpp"
+#include "unit/idle_connection.hpp"
+
 namespace leasehold {
 namespace {
 
@@ -22,6 +25,9 @@ TEST(transaction_words, statements_that_begin_or_end_a_transaction_are_known) {
              "ROLLBACK TRANSACTION",
              "# of MySQL\nROLLBACK",
              "PREPARE TRANSACTION 'x'",
+             "/*! COMMIT */",
+             "/*!50100 COMMIT */",
+             "/*M! ROLLBACK */",
          }) {
         EXPECT_TRUE(is_transaction_control(each)) << each;
     }
@@ -34,6 +40,7 @@ TEST(transaction_words, all_others_are_left_alone) {
              "/* not closed",
              "SELECT 'COMMIT'",
              "/* COMMIT */ SELECT 1",
+             "/*!40000 SELECT 1 */",
              "SAVEPOINT a",
              "RELEASE SAVEPOINT a",
              "ROLLBACK TO a",
@@ -48,6 +55,17 @@ TEST(transaction_words, all_others_are_left_alone) {
          }) {
         EXPECT_FALSE(is_transaction_control(each)) << each;
     }
+}
+
+// A fail-over may have made the connection useless while the answer was on its way.
+TEST(execute, what_was_done_is_answered_though_the_connection_is_lost) {
+    testing::record made;
+    made.which = engine::postgres;
+    const database db{[&](std::chrono::milliseconds) {
+        return std::make_unique<testing::idle_connection>(made);
+    }};
+    made.is_lost_by_answer = true;
+    EXPECT_EQ(db.execute("INSERT").rows.at(0).integer(0), 1);
 }
 
 }  // namespace

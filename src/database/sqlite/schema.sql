@@ -6,6 +6,6 @@ SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{prefix}migr
 -- name: recorded
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
--- SQLite has resolved the path.
+-- The first database is the main one, whatever the program calls it.
 -- name: place
-SELECT file FROM pragma_database_list WHERE name = 'main';
+SELECT file FROM pragma_database_list WHERE seq = 0;
