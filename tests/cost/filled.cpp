@@ -17,7 +17,8 @@ namespace {
 const std::map<std::string, statistics> names_of_statistics{
     {"of_empty_tables", statistics::of_empty_tables},
     {"of_one_row", statistics::of_one_row},
-    {"never_gathered", statistics::never}};
+    {"never_gathered", statistics::never},
+    {"with_histograms", statistics::with_histograms}};
 
 std::string digits(std::int64_t number, int width) {
     std::string text = std::to_string(number);
@@ -302,7 +303,7 @@ void fill(connection& on, const volume& size, const wording& words, statistics k
         }
     }
     fill_all(on, size, words);
-    if (known == statistics::fresh) gather();
+    if (known == statistics::fresh || known == statistics::with_histograms) gather();
 }
 
 database_settings patient_settings() {

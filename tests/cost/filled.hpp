@@ -62,6 +62,7 @@ struct bound {
 // it was, as where a server gathers them seldom or never.
 enum class statistics {
     fresh,            // gathered after these were filled
+    with_histograms,  // the same, and of the values of each column; PostgreSQL always has them
     of_empty_tables,  // gathered before
     of_one_row,       // gathered while each had one row or two
     never,            // none was gathered
