@@ -56,9 +56,16 @@ public:
     }
 
     void begin() {
-        const std::lock_guard guard{mutex_};
+        std::unique_lock guard{mutex_};
         driver_ = std::this_thread::get_id();
-        strangers_ = count_strangers();
+        // The system counts a thread that was joined for a moment longer. Its end would hide that a
+        // new one has been started.
+        const auto began = steady_clock::now();
+        while ((strangers_ = count_strangers()) > usual_ &&
+               steady_clock::now() < began + blocked_after) {
+            settled_.wait_for(guard, milliseconds{1});
+        }
+        usual_ = strangers_;
         clock_source::install(this);
     }
     void end() {
@@ -204,6 +211,7 @@ private:
     std::map<std::thread::id, steady_clock::time_point> awake_;  // since when
     std::int64_t acquaintances_ = 0;                             // threads that have waited
     std::int64_t strangers_ = 0;                                 // that do not count
+    std::int64_t usual_ = 1;                                     // of these; the first is main()'s
 };
 
 // Never destroyed: a thread that a session has left to itself may come back from a wait.
