@@ -278,7 +278,15 @@ std::string database::implementation::place() {
 std::string database::implementation::place_now() {
     // A new connection: an idle one may lead to a server that is not the primary any more.
     auto apart = pool_.connect_apart(settings_.connect_timeout);
-    std::string found = ready_store(*apart).get<schema_store>().place(*apart);
+    std::string found;
+    try {
+        found = heard(bounds{}, *apart, [&] {
+            return ready_store(*apart).get<schema_store>().place(*apart);
+        });
+    } catch (...) {
+        pool_.retire(std::move(apart));
+        throw;
+    }
     pool_.retire(std::move(apart));
     const thread_guard guard{mutex_};
     return place_ = std::move(found);

@@ -11,7 +11,7 @@
 namespace leasehold {
 namespace {
 
-// By several names: links, and ".." that SQLite before 3.39 does not resolve.
+// A file has several names by links, and by "..", which SQLite before 3.39 does not resolve.
 bool is_same_file(database::implementation& own, const std::string& theirs) {
     std::error_code unknown;
     return own.which() == engine::sqlite &&
@@ -62,8 +62,7 @@ void require_database_of_row(
     // The nodes of a cluster are one database, and have different places.
     if (own.open_transactions().has_begun(inside) || own.has_several_writers()) return;
     const std::string theirs = own.store_for(inside).get<schema_store>().place(inside);
-    if (own.place() == theirs || own.place_now() == theirs) return;
-    if (is_same_file(own, theirs)) return;
+    if (own.place() == theirs || is_same_file(own, theirs) || own.place_now() == theirs) return;
     throw error(
         errc::wrong_transaction,
         std::string(what) + " got a transaction of another database (" + theirs +

@@ -1,8 +1,10 @@
 #include "driver/mysql_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
 
 #include "core/hexadecimal.hpp"
 #include "core/numbered_parameters.hpp"
@@ -126,8 +128,18 @@ std::vector<std::string_view> split(std::string_view script) {
 
 bool has_second(std::string_view sql) {
     if (sql.find(';') == std::string_view::npos || split(sql).size() < 2) return false;
-    const std::vector<std::string> first = words_of(sql, 1);
-    return first.empty() || (first[0] != "CREATE" && first[0] != "ALTER" && first[0] != "BEGIN");
+    const std::vector<std::string> words = words_of(sql, 16);
+    if (words.empty()) return true;
+    const auto is_any = [](const std::string& word, std::initializer_list<const char*> of) {
+        return std::find(of.begin(), of.end(), word) != of.end();
+    };
+    // Blocks of MariaDB's.
+    if (words[0] == "BEGIN") return words.size() < 2 || words[1] != "NOT";
+    if (is_any(words[0], {"IF", "CASE", "LOOP", "WHILE", "REPEAT", "FOR"})) return false;
+    if (!is_any(words[0], {"CREATE", "ALTER"})) return true;
+    return std::none_of(words.begin(), words.end(), [&](const std::string& each) {
+        return is_any(each, {"PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE"});
+    });
 }
 
 transaction_step step_of(std::string_view statement) {

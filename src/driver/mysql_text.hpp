@@ -29,8 +29,8 @@ LEASEHOLD_EXPORT std::string with_literals(std::string_view sql, const parameter
 // because the server answers it with an error. Bodies of routines are not understood.
 LEASEHOLD_EXPORT std::vector<std::string_view> split(std::string_view script);
 
-// Whether a text has a second statement behind its first. The body of a routine counts as a part of
-// the first.
+// Whether a text has a second statement behind its first. The body of a routine, and a block of
+// MariaDB's, count as a part of the first.
 LEASEHOLD_EXPORT bool has_second(std::string_view sql);
 
 // The effect of a statement on the transaction around it; `none` for a chained one.

@@ -184,8 +184,8 @@ public:
     }
 
     void finish_in(connection& inside, const run_result& result) {
-        lease_.verify_in(transaction_ref{inside});
         is_told_ = true;
+        lease_.verify_in(transaction_ref{inside});
         const store_set& stores = database().store_for(inside);
         const auto is_there = [&](connection& on, store_set& own) {
             const auto last = own.get<run_store>().look(on, lease_.key()).last;

@@ -8,22 +8,10 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\f\v;";
 
-// MySQL and MariaDB read what is in such a comment, from a version on.
-bool skip_conditional(std::string_view& text) {
-    for (const std::string_view begin : {"/*!", "/*M!"}) {
-        if (!text.starts_with(begin)) continue;
-        text.remove_prefix(begin.size());
-        text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
-        return true;
-    }
-    return false;
-}
-
 // Takes the blanks and comments off its front.
 void skip_blank(std::string_view& text) {
     for (;;) {
         text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-        if (skip_conditional(text)) continue;
         const bool is_line = text.starts_with("--") || text.starts_with('#');
         if (!is_line && !text.starts_with("/*")) return;
         const std::string_view end_of_comment = is_line ? "\n" : "*/";

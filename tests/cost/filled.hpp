@@ -58,8 +58,8 @@ struct bound {
     std::int64_t postgres, mysql, sqlite;
 };
 
-// What the statistics of the tables say, whose planners choose by them. Each but `fresh` stays what
-// it was, as where a server gathers them seldom or never.
+// What the statistics of the tables say, by which the planner chooses. The server gathers none by
+// itself meanwhile.
 enum class statistics {
     fresh,            // gathered after these were filled
     with_histograms,  // the same, and of the values of each column; PostgreSQL always has them

@@ -12,7 +12,8 @@ namespace {
 class history_cost : public cost_suite {};
 
 TEST_P(history_cost, a_list_reads_what_it_lists) {
-    expect_reads("the latest 100", {101, 101, 6'000}, [](connection& on, store_set& stores) {
+    const std::int64_t latest = is_fresh() ? 101 : 61'000;  // see history.sql
+    expect_reads("the latest 100", {latest, 101, 6'000}, [](connection& on, store_set& stores) {
         EXPECT_EQ(stores.get<history_store>().list(on, {.limit = 100}).size(), 100U);
     });
     const key busy{"busy"};

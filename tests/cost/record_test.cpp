@@ -1,6 +1,7 @@
-// Records of tasks, fences of resources, subscribers of queues, and what is done in a transaction
-// of the caller's: by primary keys, however many there are.
+// Records of tasks and of ended jobs, fences of resources, subscribers of queues, and what is done
+// in a transaction of the caller's: by keys, however many there are.
 #include "cost/suite.hpp"
+#include "jobs/job_queue_store.hpp"
 #include "jobs/job_subscriber_store.hpp"
 #include "locks/fence_store.hpp"
 #include "locks/hold_store.hpp"
@@ -24,6 +25,17 @@ protected:
             true};
     }
 };
+
+// A third of the ended jobs.
+TEST_P(record_cost, ended_jobs_of_one_queue_and_state) {
+    job_filter filter;
+    filter.after = 1'000'000'000;
+    filter.queue = "plain";
+    filter.state = job_state::cancelled;
+    expect_reads("list of 100", {400, 2'400, 45'000}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(stores.get<job_queue_store>().list(on, filter).size(), 100U);
+    });
+}
 
 TEST_P(record_cost, runs) {
     const hold held = next_hold();

@@ -103,11 +103,22 @@ TEST(mysql_text, a_value_that_holds_a_question_mark_stays_whole) {
 }
 
 TEST(mysql_text, a_second_statement_is_known_and_the_body_of_a_routine_is_none) {
-    for (const char* each : {"SELECT 1; COMMIT", "(1);(2)", "/*! COMMIT */; SELECT 1"}) {
+    for (const char* each :
+         {"SELECT 1; COMMIT",
+          "(1);(2)",
+          "/*! COMMIT */; SELECT 1",
+          "BEGIN; SELECT 1",
+          "CREATE TEMPORARY TABLE t (n INT); COMMIT"}) {
         EXPECT_TRUE(has_second(each)) << each;
     }
     for (const char* each :
-         {"", "SELECT 1", "SELECT ';'; -- the end\n;", "CREATE TRIGGER t BEGIN SELECT 1; END"}) {
+         {"",
+          "SELECT 1",
+          "SELECT ';'; -- the end\n;",
+          "CREATE TRIGGER t BEGIN SELECT 1; END",
+          "CREATE OR REPLACE DEFINER = CURRENT_USER PROCEDURE p() BEGIN SELECT 1; END",
+          "BEGIN NOT ATOMIC SELECT 1; END",
+          "IF 1 THEN SELECT 1; END IF"}) {
         EXPECT_FALSE(has_second(each)) << each;
     }
 }

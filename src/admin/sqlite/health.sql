@@ -1,6 +1,6 @@
 -- SQLite: how the file is kept, and how our tables do there. Plain reads for people. SQLite keeps
--- the order of a CROSS JOIN; it might read a table that it believes to be empty once for each row
--- of the other one.
+-- the order of a CROSS JOIN. It would begin a plain JOIN at a table in which ANALYZE has seen one
+-- row, and read the whole other table for each row of that one.
 
 -- name: clock
 SELECT {wall};

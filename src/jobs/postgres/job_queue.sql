@@ -312,9 +312,10 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 -- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past rows that were not asked for. The planner takes the value of a CASE for true
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. The first two parts walk a
+-- primary key from there on, past rows that were not asked for. The planner takes a CASE for true
 -- in half of the rows: if it believed that few rows are asked for, it would read and sort them all.
+-- The third part reads no other rows, by job_history_queue, where both queue and state are given.
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns},
@@ -329,9 +330,17 @@ SELECT * FROM (
     (SELECT {info_columns}, NULL, NULL, 0,
             {since j.ended_at}, j.result
        FROM {prefix}job_history j
-      WHERE j.id >= $1 AND CASE WHEN $2 = '' OR j.queue = $2
+      WHERE ($2 = '' OR $3::bigint = 0)
+        AND j.id >= $1 AND CASE WHEN $2 = '' OR j.queue = $2
                                 THEN $3::bigint = 0 OR j.state = $3::bigint END
-      ORDER BY j.id LIMIT $4)) AS both_of
+      ORDER BY j.id LIMIT $4)
+    UNION ALL
+    (SELECT {info_columns}, NULL, NULL, 0,
+            {since j.ended_at}, j.result
+       FROM {prefix}job_history j
+      WHERE $2 <> '' AND $3::bigint <> 0
+        AND j.queue = $2 AND j.state = $3::bigint AND j.id >= $1
+      ORDER BY j.queue, j.state, j.id LIMIT (SELECT $4::bigint))) AS both_of
  ORDER BY id LIMIT $4;
 
 -- $1 name. Reads: 1 row.

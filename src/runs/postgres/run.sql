@@ -60,10 +60,10 @@ UPDATE {prefix}run
  WHERE name = $1 AND token = $2 AND owner = $3;
 
 -- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit. The
--- planner does not know it: it would read and sort all runs if it believed that they are few.
--- bytea compares byte by byte, so a prefix is a range of run_pkey, which also gives the order. Lock
--- and session are asked for by LATERAL queries, which cannot become joins that read a table. Reads:
--- 3 rows for each run.
+-- planner does not know the limit: if it did, it would read and sort all runs where it believes
+-- them to be few. bytea compares byte by byte, so a prefix is a range of run_pkey, which also gives
+-- the order. Lock and session are asked for by LATERAL queries, which cannot become joins that read
+-- a table. Reads: 3 rows for each run.
 -- name: list
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
   FROM (SELECT * FROM {prefix}run WHERE name >= $1 AND name < $2 ORDER BY name
