@@ -329,10 +329,8 @@ result database::execute(std::string_view sql, const parameters& values) const {
     return inner_->use_unchecked([&](connection& on, store_set&) {
         result answer = on.execute(sql, values);
         // A connection that a fail-over has made useless is lost, though the statement was done.
-        const connection_state left = on.state();
-        const bool is_open =
-            left == connection_state::in_transaction || left == connection_state::failed;
-        if (!is_open) return answer;
+        const auto left = on.state();
+        if (left == connection_state::idle || left == connection_state::lost) return answer;
         on.rollback();
         throw error(
             errc::wrong_transaction,

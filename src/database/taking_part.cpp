@@ -18,6 +18,20 @@ bool is_same_file(database::implementation& own, const std::string& theirs) {
            std::filesystem::equivalent(own.place(), theirs, unknown);
 }
 
+// As require_database(), but asks in every case.
+void require_same_place(connection& inside, database::implementation& own, std::string_view what) {
+    // The nodes of a cluster are one database, and have different places.
+    if (own.open_transactions().has_begun(inside) || own.has_several_writers()) return;
+    const std::string theirs = own.store_for(inside).get<schema_store>().place(inside);
+    if (own.place() == theirs || is_same_file(own, theirs) || own.place_now() == theirs) return;
+    throw error(
+        errc::wrong_transaction,
+        std::string(what) + " got a transaction of another database (" + theirs +
+            ") than its own (" + own.place() +
+            "): begin it on the same database; nothing was changed"
+    );
+}
+
 }  // namespace
 
 void require_transaction(connection& inside, std::string_view what) {
@@ -53,29 +67,14 @@ void require_database(connection& inside, database::implementation& own, std::st
     }
     const bool is_at_server = theirs != engine::sqlite && theirs != model_engine;
     if (is_at_server && !inside.is_callers()) return;
-    require_database_of_row(inside, own, what);
-}
-
-void require_database_of_row(
-    connection& inside, database::implementation& own, std::string_view what
-) {
-    // The nodes of a cluster are one database, and have different places.
-    if (own.open_transactions().has_begun(inside) || own.has_several_writers()) return;
-    const std::string theirs = own.store_for(inside).get<schema_store>().place(inside);
-    if (own.place() == theirs || is_same_file(own, theirs) || own.place_now() == theirs) return;
-    throw error(
-        errc::wrong_transaction,
-        std::string(what) + " got a transaction of another database (" + theirs +
-            ") than its own (" + own.place() +
-            "): begin it on the same database; nothing was changed"
-    );
+    require_same_place(inside, own, what);
 }
 
 void refuse_other_database(
     connection& inside, database::implementation& own, std::string_view what
 ) {
     try {
-        require_database_of_row(inside, own, what);
+        require_same_place(inside, own, what);
     } catch (const error& failure) {
         if (failure.code() == errc::wrong_transaction) throw;
     }

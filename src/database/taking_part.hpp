@@ -17,11 +17,7 @@ void require_transaction(connection& inside, std::string_view what);
 void require_database(connection& inside, database::implementation& own, std::string_view what);
 
 // As require_database(), but asks in every case: after the transaction has not shown a row of ours.
-void require_database_of_row(
-    connection& inside, database::implementation& own, std::string_view what
-);
-
-// The same, but does nothing if a database cannot be asked: the row is lost then, wherever it was.
+// Does nothing if a database cannot be asked: the row is lost then, wherever it was.
 void refuse_other_database(
     connection& inside, database::implementation& own, std::string_view what
 );

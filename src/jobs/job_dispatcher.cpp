@@ -398,7 +398,7 @@ bool job_dispatcher::complete_in(transaction_ref tx, const std::string& queue, c
     const auto kept = kept_of(inside, stores, queue);
     const auto ended = stores.get<job_store>().finish(inside, session_->id(), {end}, kept);
     if (ended.front()) return true;
-    require_database_of_row(inside, own, "complete_in");
+    refuse_other_database(inside, own, "complete_in");
     return false;
 }
 

@@ -241,10 +241,6 @@ void fill_jobs(const filler& rows, const volume& size) {
     rows.job_history(size.history, 1'000'000'000, rows.words().wall_later);
 }
 
-}  // namespace
-
-namespace {
-
 void fill_one_row(const filler& rows) {
     rows.sessions(1, "0", rows.words().later);
     rows.semaphore("one", 1, 2);

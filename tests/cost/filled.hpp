@@ -58,8 +58,7 @@ struct bound {
     std::int64_t postgres, mysql, sqlite;
 };
 
-// What the statistics of the tables say, by which the planner chooses. The server gathers none by
-// itself meanwhile.
+// The planner chooses by the statistics of the tables. The server gathers none by itself meanwhile.
 enum class statistics {
     fresh,            // gathered after these were filled
     with_histograms,  // the same, and of the values of each column; PostgreSQL always has them
@@ -81,8 +80,13 @@ public:
     const volume& size() const noexcept { return size_; }
     static std::int64_t of(const bound& all) noexcept;
 
-    // What the engine plans by: the statistics, and on PostgreSQL the way it plans prepared
-    // statements, of which plan() tells it.
+    // Whether the statistics are those of what is there.
+    bool is_fresh() const noexcept {
+        return known_ == statistics::fresh || known_ == statistics::with_histograms;
+    }
+
+    // The engine plans by the statistics, and PostgreSQL also by its mode for prepared statements,
+    // which plan() sets.
     static std::vector<std::string> plans();
     void plan(const std::string& which) const;
 
@@ -96,6 +100,7 @@ public:
 private:
     class state;
     const volume size_ = volume_wanted();
+    const statistics known_;
     std::unique_ptr<state> state_;
 };
 

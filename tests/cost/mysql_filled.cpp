@@ -107,7 +107,7 @@ public:
     std::optional<database> inside_;
 };
 
-filled::filled(statistics known) : state_(std::make_unique<state>()) {
+filled::filled(statistics known) : known_(known), state_(std::make_unique<state>()) {
     run([&](connection& on, store_set&) {
         fill(on, size_, words, known);
         if (known == statistics::with_histograms) make_histograms(on);

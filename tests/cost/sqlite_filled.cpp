@@ -82,7 +82,7 @@ public:
     std::optional<database> inside_;
 };
 
-filled::filled(statistics known) : state_(std::make_unique<state>()) {
+filled::filled(statistics known) : known_(known), state_(std::make_unique<state>()) {
     run([&](connection& on, store_set& stores) {
         // The first write of a boot frees everything, so there has to be one before.
         stores.get<session_store>().start(on, {identity::random(), "first", std::chrono::hours{1}});

@@ -29,11 +29,7 @@ protected:
         EXPECT_LE(reads, filled::of(at_most)) << what;
     }
 
-    // Whether the statistics are those of what is there.
-    static bool is_fresh() {
-        const std::string& name = GetParam();
-        return name.find("of_") == std::string::npos && name.find("never") == std::string::npos;
-    }
+    bool is_fresh() const { return all_.is_fresh(); }
     const volume& size() const { return all_.size(); }
     database beside() const { return all_.beside(); }
 
