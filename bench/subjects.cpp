@@ -285,7 +285,7 @@ public:
 
     sample operate(const std::stop_token&) override {
         transaction tx = database_.begin();
-        const auto found = claim_.claim_some(tx, batch_, skip_locked);
+        const auto found = claim_.claim_some_in(tx, batch_, skip_locked);
         if (!found) return {.is_over = true};
         std::vector<std::int64_t> ids;
         for (const claimed_row& each : found.rows) ids.push_back(each.key.at(0).integer());
@@ -317,11 +317,11 @@ public:
 
     sample operate(const std::stop_token&) override {
         transaction claiming = database_.begin();
-        auto rows = claim_.try_claim_some(claiming, batch_);
+        auto rows = claim_.try_claim_some_in(claiming, batch_);
         if (rows.empty()) return {.is_over = true};
         claiming.commit();
         transaction finishing = database_.begin();
-        for (const change_outcome each : claim_.finish(finishing, rows)) {
+        for (const change_outcome each : claim_.finish_in(finishing, rows)) {
             if (each != change_outcome::done) {
                 throw std::runtime_error("a claim of our own was lost");
             }
