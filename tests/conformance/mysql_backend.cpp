@@ -92,7 +92,8 @@ backend make_mysql_backend(const std::string& name) {
     made.run_elsewhere = [=](const backend::visit& visit) {
         const std::string there = prefix + "elsewhere";
         const auto open = [&] { return open_prefixed(with_database(url, there), prefix); };
-        run_in_new_database(*own, there, open, visit);
+        const std::string creates = "CREATE DATABASE " + there;
+        run_in_new_database(*own, creates, "DROP DATABASE " + there, open, visit);
     };
     made.writes_so_far = [own] {
         transaction tx = own->begin();

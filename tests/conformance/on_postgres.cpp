@@ -1,4 +1,6 @@
 // The suite on PostgreSQL, at LEASEHOLD_TEST_POSTGRES_URL.
+#include <cstdlib>
+
 #include "conformance/sql_backend.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "support/patient.hpp"
@@ -83,7 +85,11 @@ backend make_backend() {
     made.run_elsewhere = [=](const backend::visit& visit) {
         const std::string name = prefix + "elsewhere";
         const auto open = [&] { return open_prefixed(with_database(url, name), prefix); };
-        run_in_new_database(*own, name, open, visit);
+        // No pooler lets a database be made through it, and one goes on holding connections to it.
+        const char* const direct = std::getenv("LEASEHOLD_TEST_POSTGRES_DIRECT_URL");
+        const database server = opens(direct ? direct : url)(patient());
+        const std::string drops = "DROP DATABASE " + name + " WITH (FORCE)";
+        run_in_new_database(server, "CREATE DATABASE " + name, drops, open, visit);
     };
     made.writes_so_far = [own] {
         transaction tx = own->begin();

@@ -218,17 +218,18 @@ forbidden_place::outcome try_there(
 
 void run_in_new_database(
     const database& own,
-    const std::string& name,
+    const std::string& creates,
+    const std::string& drops,
     const std::function<database()>& open,
     const backend::visit& visit
 ) {
-    run_alone(own, {"CREATE DATABASE " + name});
+    run_alone(own, {creates});
     {
         const database there = open();
         migrate(there);
         visit(there);
     }
-    run_alone(own, {"DROP DATABASE " + name});
+    run_alone(own, {drops});
 }
 
 void run_alone(const database& db, std::initializer_list<std::string> statements) {

@@ -41,10 +41,11 @@ forbidden_place::outcome try_there(
     const std::string& prefix
 );
 
-// For backend::run_elsewhere on a server. `open` opens the database of that name.
+// For backend::run_elsewhere on a server, with the statements that make the database and drop it.
 void run_in_new_database(
     const database& own,
-    const std::string& name,
+    const std::string& creates,
+    const std::string& drops,
     const std::function<database()>& open,
     const backend::visit& visit
 );

