@@ -15,7 +15,9 @@ namespace {
 // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
 constexpr std::size_t max_piece = 4096;
 constexpr std::chrono::milliseconds look_every{100};
-constexpr std::chrono::seconds flush_timeout{2};
+constexpr std::chrono::seconds flush_timeout{2}, max_flush{30};
+// What commands leave in their pipes comes when they have ended, whether there is room or not.
+constexpr std::size_t max_kept = 2 * error_copy::max_waiting;
 
 }  // namespace
 
@@ -60,14 +62,20 @@ bool error_copy::has_room(std::size_t bytes) const {
 void error_copy::add(std::string_view words) {
     {
         const std::lock_guard guard{state_->mutex};
-        state_->waiting += words.substr(0, max_waiting - state_->waiting.size());
+        state_->waiting += words.substr(0, max_kept - state_->waiting.size());
     }
     state_->changed.notify_all();
 }
 
 void error_copy::flush() noexcept {
     std::unique_lock guard{state_->mutex};
-    state_->changed.wait_for(guard, flush_timeout, [&] { return state_->waiting.empty(); });
+    const auto until = std::chrono::steady_clock::now() + max_flush;
+    std::size_t left = 0;
+    const auto has_progress = [&] { return state_->waiting.size() != left; };
+    do {
+        left = state_->waiting.size();
+    } while (left > 0 && std::chrono::steady_clock::now() < until &&
+             state_->changed.wait_for(guard, flush_timeout, has_progress));
 }
 
 void error_copy::write_all(const std::shared_ptr<state>& of) {
@@ -80,7 +88,7 @@ void error_copy::write_all(const std::shared_ptr<state>& of) {
         const std::size_t count = write_error_words(piece, look_every);
         guard.lock();
         of->waiting.erase(0, count);
-        if (of->waiting.empty()) of->changed.notify_all();
+        of->changed.notify_all();
     }
 }
 

@@ -27,9 +27,9 @@ public:
     error_copy& operator=(const error_copy&) = delete;
 
     bool has_room(std::size_t bytes) const;
-    // Drops text beyond max_waiting.
+    // Drops text beyond twice max_waiting.
     void add(std::string_view words);
-    // Waits until all is written, for 2 s at most.
+    // Waits until all is written, or standard error has taken nothing for 2 s; for 30 s in all.
     void flush() noexcept;
 
 private:
