@@ -175,8 +175,12 @@ struct worker_settings {
     queue_names queues{};  // 1 to 100
     int concurrency = 4;   // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
-    // that wait here wait for this process. 0 to 1,000.
-    int prefetch = 0;
+    // that wait here wait for this process, count against the limits of their queue, and have one
+    // rescue more if the process dies. 0 to 1,000. Without a value, `std::nullopt`, the worker
+    // measures its handlers and claims as many jobs as its threads begin within 50 ms: 200 at most,
+    // none where a job takes longer, and none while a queue has limits. It gives back jobs that
+    // have waited for 100 ms behind slow ones; they count as returned.
+    std::optional<int> prefetch = 0;
     // The time between looks if no job was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};
     // If true, one statement records the ends of several jobs; if false, each end is recorded by

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "jobs/job_executor.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
@@ -81,6 +82,73 @@ std::chrono::microseconds delay_after(
     const double kept = 1 - std::clamp(jitter, 0.0, 1.0) / 2;
     return std::chrono::microseconds{
         static_cast<std::int64_t>(static_cast<double>(delay.count()) * kept)};
+}
+
+// ------------------------------------------------------------------------- what handlers see
+
+job_id job::id() const noexcept {
+    return inner_.what().id;
+}
+const std::string& job::queue() const noexcept {
+    return inner_.queue();
+}
+const std::string& job::kind() const noexcept {
+    return inner_.what().kind;
+}
+const std::string& job::payload() const noexcept {
+    return inner_.what().payload;
+}
+int job::attempt() const noexcept {
+    return inner_.what().attempts;
+}
+int job::max_attempts() const noexcept {
+    return inner_.what().retry.max_attempts;
+}
+int job::rescues() const noexcept {
+    return inner_.what().rescues;
+}
+fencing_token job::token() const noexcept {
+    return inner_.what().token;
+}
+std::chrono::microseconds job::retry_delay() const {
+    return delay_after(inner_.what().retry, attempt(), 0.5);
+}
+std::stop_token job::stop() const noexcept {
+    return inner_.stop();
+}
+job_stop_reason job::why_stopped() const noexcept {
+    return inner_.why_stopped();
+}
+local_clock::time_point job::deadline() const noexcept {
+    return inner_.deadline();
+}
+void job::progress(std::string_view words) {
+    inner_.progress(words);
+}
+void job::set_result(std::string_view words) {
+    inner_.set_result(words);
+}
+void job::snooze_for(std::chrono::milliseconds delay) {
+    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
+        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
+    }
+    inner_.decide(job_step::snooze, delay, {});
+}
+void job::release() {
+    inner_.decide(job_step::release, {}, {});
+}
+void job::release_and_rest(std::chrono::milliseconds rest) {
+    if (rest < rest.zero() || rest > std::chrono::hours{24}) {
+        throw error(errc::invalid_argument, "a worker rests for 0 to 24 h");
+    }
+    release();
+    inner_.rest_for(rest);
+}
+void job::discard(std::string_view why) {
+    inner_.decide(job_step::discard, {}, why);
+}
+void job::complete_in(transaction_ref tx) {
+    inner_.complete_in(tx);
 }
 
 }  // namespace leasehold

@@ -128,7 +128,8 @@ void require_valid(const worker_settings& settings) {
     if (settings.concurrency < 1 || settings.concurrency > max_threads) {
         throw error(errc::invalid_argument, "worker_settings: concurrency must be 1 to 1000");
     }
-    if (settings.prefetch < 0 || settings.prefetch > max_prefetch) {
+    const int prefetch = settings.prefetch.value_or(0);
+    if (prefetch < 0 || prefetch > max_prefetch) {
         throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
     }
     const milliseconds day = hours{24};

@@ -123,6 +123,10 @@ bool job_dispatcher::has_promising_queue() const noexcept {
     return std::ranges::any_of(queues_, &queue_state::is_promising);
 }
 
+bool job_dispatcher::has_limits() const noexcept {
+    return std::ranges::any_of(queues_, &queue_state::has_limits);
+}
+
 // Each queue has its turn to be the first.
 job_dispatcher::queue_state* job_dispatcher::next_promising() noexcept {
     for (std::size_t step = 0; step < queues_.size(); ++step) {

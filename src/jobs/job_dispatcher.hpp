@@ -59,6 +59,8 @@ public:
     // Other jobs still wait for ended jobs of ours: look() frees them.
     bool is_unsettled() const noexcept { return some_are_needed_ && !unsettled_.empty(); }
     bool has_promising_queue() const noexcept;
+    // True if a queue has limits, as of the last look.
+    bool has_limits() const noexcept;
     // True if an unanswered claim may have been made.
     bool is_in_doubt() const noexcept;
 

@@ -88,6 +88,14 @@ event event_of(event_kind what, const std::string& queue, const std::string& kin
 
 }  // namespace
 
+std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean) {
+    constexpr std::size_t most = 200;
+    if (!mean) return 0;
+    const auto each = prefetch_horizon / std::max(*mean, std::chrono::nanoseconds{1});
+    const auto more = static_cast<std::size_t>(std::max<std::int64_t>(each - 1, 0));
+    return more > most ? std::min(threads * most, most) : std::min(threads * more, most);
+}
+
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
     const auto [why, count] = outcome_of(one, became);
     ++(sum.*count);
@@ -261,6 +269,7 @@ void job_executor::work() {
         if (mine->is_abandoned) continue;
         running_.erase(claim);
         ended_job done = end_of(*mine, std::move(end));
+        note_time(*done.ran);
         done.is_in_transaction = mine->is_completed_in_transaction();
         note_end(std::move(done));
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());
@@ -283,12 +292,32 @@ void job_executor::note_end(ended_job end) {
 
 void job_executor::rest(std::chrono::milliseconds how_long) {
     rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
+    give_back();
+}
+
+void job_executor::give_back() {
     for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, returned()));
+}
+
+void job_executor::give_back_if_older(local_clock::time_point than) {
+    const thread_guard guard{mutex_};
+    if (waiting_.empty() || waiting_.front()->given > than) return;
+    // The handlers that keep these from beginning have not ended, so that no mean has them. With
+    // this one some dozen jobs are claimed as they begin.
+    mean_ = max_sample;
+    give_back();
+}
+
+void job_executor::note_time(std::chrono::nanoseconds ran) {
+    constexpr int weight = 16;
+    ran = std::min(ran, max_sample);  // a single slow job stops no prefetch for long
+    mean_ = mean_ ? *mean_ + (ran - *mean_) / weight : ran;
 }
 
 void job_executor::give(const std::vector<task>& jobs) {
     {
         const thread_guard guard{mutex_};
+        for (const task& each : jobs) each->given = local_clock::now();
         waiting_.insert(waiting_.end(), jobs.begin(), jobs.end());
         if (local_clock::now() < rests_until_) rest({});
     }
@@ -324,7 +353,15 @@ job_executor::tally job_executor::count() const {
 }
 
 job_executor::tally job_executor::counted() const {
-    return {waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
+    tally now{waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
+    if (!waiting_.empty()) now.oldest_given = waiting_.front()->given;
+    now.mean = mean_;
+    if (!mean_) return now;
+    const auto before = local_clock::now() - prefetch_horizon;
+    now.slow = static_cast<std::size_t>(std::ranges::count_if(running_, [&](const auto& each) {
+        return *each.second->started < before;
+    }));
+    return now;
 }
 
 bool job_executor::knows(job_id id, fencing_token token) const {
@@ -406,6 +443,8 @@ void job_executor::wait(
 ) {
     const std::stop_callback wakes{over, [this] { wake(); }};
     thread_guard guard{mutex_};
+    // After idleness other jobs may come than before.
+    if (waiting_.empty() && running_.empty()) mean_ = std::nullopt;
     wait_until(guard, has_news_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
         return is_woken_ || holds(counted());
     });
@@ -418,73 +457,6 @@ void job_executor::wake() {
         is_woken_ = true;
     }
     has_news_.notify_all();
-}
-
-// ------------------------------------------------------------------------------------- a job
-
-job_id job::id() const noexcept {
-    return inner_.what().id;
-}
-const std::string& job::queue() const noexcept {
-    return inner_.queue();
-}
-const std::string& job::kind() const noexcept {
-    return inner_.what().kind;
-}
-const std::string& job::payload() const noexcept {
-    return inner_.what().payload;
-}
-int job::attempt() const noexcept {
-    return inner_.what().attempts;
-}
-int job::max_attempts() const noexcept {
-    return inner_.what().retry.max_attempts;
-}
-int job::rescues() const noexcept {
-    return inner_.what().rescues;
-}
-fencing_token job::token() const noexcept {
-    return inner_.what().token;
-}
-std::chrono::microseconds job::retry_delay() const {
-    return delay_after(inner_.what().retry, attempt(), 0.5);
-}
-std::stop_token job::stop() const noexcept {
-    return inner_.stop();
-}
-job_stop_reason job::why_stopped() const noexcept {
-    return inner_.why_stopped();
-}
-local_clock::time_point job::deadline() const noexcept {
-    return inner_.deadline();
-}
-void job::progress(std::string_view words) {
-    inner_.progress(words);
-}
-void job::set_result(std::string_view words) {
-    inner_.set_result(words);
-}
-void job::snooze_for(std::chrono::milliseconds delay) {
-    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
-        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
-    }
-    inner_.decide(job_step::snooze, delay, {});
-}
-void job::release() {
-    inner_.decide(job_step::release, {}, {});
-}
-void job::release_and_rest(std::chrono::milliseconds rest) {
-    if (rest < rest.zero() || rest > std::chrono::hours{24}) {
-        throw error(errc::invalid_argument, "a worker rests for 0 to 24 h");
-    }
-    release();
-    inner_.rest_for(rest);
-}
-void job::discard(std::string_view why) {
-    inner_.decide(job_step::discard, {}, why);
-}
-void job::complete_in(transaction_ref tx) {
-    inner_.complete_in(tx);
 }
 
 }  // namespace leasehold

@@ -75,6 +75,7 @@ public:
     attempt_end run(const job_handler& with);
 
     // Guarded by the executor's mutex.
+    local_clock::time_point given{};
     std::optional<local_clock::time_point> started;
     std::optional<local_clock::time_point> limit;
     bool is_abandoned = false;
@@ -111,6 +112,11 @@ struct ended_job {
     std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
 };
 
+// How many jobs a worker claims beyond those that run if its settings do not say it: as many as
+// these threads begin within the horizon. `mean`: the time of its handlers; nullopt: not known.
+constexpr std::chrono::nanoseconds prefetch_horizon = std::chrono::milliseconds{50};
+std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean);
+
 // Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
 // job's state since; nullopt: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
@@ -139,8 +145,12 @@ public:
 
     struct tally {
         std::size_t waiting = 0, running = 0, ended = 0;
-        local_clock::time_point oldest_end{};   // set if `ended` > 0
-        local_clock::time_point rests_until{};  // until then nothing is claimed
+        local_clock::time_point oldest_end{};    // set if `ended` > 0
+        local_clock::time_point rests_until{};   // until then nothing is claimed
+        local_clock::time_point oldest_given{};  // set if `waiting` > 0
+        std::size_t slow = 0;  // handlers that have run for longer than the horizon
+        // Of the handlers' times; recent ones count for more. Nullopt after idleness.
+        std::optional<std::chrono::nanoseconds> mean{};
         std::size_t busy() const noexcept { return waiting + running; }
     };
     tally count() const;
@@ -151,6 +161,8 @@ public:
     void ask_all_to_stop(job_stop_reason why);
     // Asks handlers over their limit to stop. Returns the next limit.
     std::optional<local_clock::time_point> heed_limits(local_clock::time_point now);
+    // Ends, as given back, all jobs that wait if one of them was given before then.
+    void give_back_if_older(local_clock::time_point than);
     // Abandons the jobs that still run, and returns the ends that give them back.
     std::vector<ended_job> abandon();
 
@@ -169,6 +181,9 @@ private:
     void tell_to_end(std::size_t running) noexcept;
     void tell_start(const job::implementation& of) const noexcept;
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
+    static constexpr std::chrono::nanoseconds max_sample = std::chrono::milliseconds{200};
+    void note_time(std::chrono::nanoseconds ran) LEASEHOLD_REQUIRES(mutex_);
+    void give_back() LEASEHOLD_REQUIRES(mutex_);
     // Gives back jobs that wait, and those that come meanwhile.
     void rest(std::chrono::milliseconds how_long) LEASEHOLD_REQUIRES(mutex_);
     const job_handler& handler_of(const std::string& kind) const;
@@ -185,6 +200,7 @@ private:
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};
     local_clock::time_point rests_until_ LEASEHOLD_GUARDED_BY(mutex_){};
+    std::optional<std::chrono::nanoseconds> mean_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_woken_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::vector<std::thread> threads_;

@@ -101,17 +101,23 @@ public:
 
 private:
     static constexpr milliseconds needs_known_for{50};
+    // How long a job may wait here that the settings did not ask to claim ahead.
+    static constexpr milliseconds max_wait{100};
 
-    std::size_t room(const job_executor::tally& now) const {
+    std::size_t prefetch(const job_executor::tally& now) const {
         const worker_settings& asked = of_.settings_;
-        const auto most =
-            static_cast<std::size_t>(asked.concurrency) + static_cast<std::size_t>(asked.prefetch);
+        if (asked.prefetch) return static_cast<std::size_t>(*asked.prefetch);
+        const auto threads = static_cast<std::size_t>(asked.concurrency);
+        return dispatcher_->has_limits() ? 0 : jobs_ahead(threads - now.slow, now.mean);
+    }
+    std::size_t room(const job_executor::tally& now) const {
+        const auto most = static_cast<std::size_t>(of_.settings_.concurrency) + prefetch(now);
         return now.busy() < most ? most - now.busy() : 0;
     }
     // Claims many jobs at once: not before half of those claimed ahead are done.
     bool may_claim(const job_executor::tally& now) const {
-        const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
-        return room(now) > 0 && now.waiting <= half && local_clock::now() >= now.rests_until;
+        return room(now) > 0 && now.waiting <= prefetch(now) / 2 &&
+               local_clock::now() >= now.rests_until;
     }
     std::optional<local_clock::time_point> ends_wait(const job_executor::tally& now) const;
     bool is_idle() const {
@@ -266,7 +272,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
     const job_executor::tally& now
 ) const {
     const worker_settings& asked = of_.settings_;
-    const auto half = static_cast<std::size_t>(asked.prefetch) / 2;
+    const std::size_t half = prefetch(now) / 2;
     const bool is_low = now.waiting <= half;
     if (!asked.batches_ends || is_low || now.ended > half) return std::nullopt;
     return now.oldest_end + asked.max_ends_wait;
@@ -278,6 +284,7 @@ bool worker::implementation::shift::step() {
     if (dispatcher_->heed_notifications()) was_notified_ = was_notified_since_look_ = true;
     const auto now = local_clock::now();
     const auto limit = executor_->heed_limits(now);
+    if (!of_.settings_.prefetch) executor_->give_back_if_older(now - max_wait);
     const job_executor::tally seen = executor_->count();
     const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
     const bool sends = seen.ended > 0 && (!later || *later <= now);
@@ -290,6 +297,9 @@ bool worker::implementation::shift::step() {
     if (of_.settings_.stop_when_idle && is_idle() && !has_looked_) next_look_ = {};
     auto until = next_look_;
     if (seen.rests_until > now) until = std::min(until, seen.rests_until);
+    if (seen.waiting > 0 && !of_.settings_.prefetch) {
+        until = std::min(until, seen.oldest_given + max_wait);
+    }
     using instant = std::optional<local_clock::time_point>;
     for (const instant& each : {limit, later}) {
         if (each) until = std::min(until, *each);
