@@ -89,11 +89,11 @@ event event_of(event_kind what, const std::string& queue, const std::string& kin
 }  // namespace
 
 std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean) {
-    constexpr std::size_t most = 200;
+    constexpr std::int64_t most = 200;
     if (!mean) return 0;
     const auto each = prefetch_horizon / std::max(*mean, std::chrono::nanoseconds{1});
-    const auto more = static_cast<std::size_t>(std::max<std::int64_t>(each - 1, 0));
-    return more > most ? std::min(threads * most, most) : std::min(threads * more, most);
+    const auto more = static_cast<std::size_t>(std::clamp<std::int64_t>(each - 1, 0, most));
+    return std::min(threads * more, std::size_t{most});
 }
 
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
@@ -203,7 +203,11 @@ attempt_end job::implementation::run(const job_handler& with) {
 job_executor::job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told)
     : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)), told_(std::move(told)) {}
 
-void job_executor::start(int threads) {
+void job_executor::start(int threads, bool measures) {
+    {
+        const thread_guard guard{mutex_};
+        measures_ = measures;
+    }
     for (int number = 0; number < threads; ++number) {
         threads_.emplace_back([self = shared_from_this()] { self->work(); });
     }
@@ -269,7 +273,7 @@ void job_executor::work() {
         if (mine->is_abandoned) continue;
         running_.erase(claim);
         ended_job done = end_of(*mine, std::move(end));
-        note_time(*done.ran);
+        if (measures_) note_time(*done.ran);
         done.is_in_transaction = mine->is_completed_in_transaction();
         note_end(std::move(done));
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());

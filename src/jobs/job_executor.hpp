@@ -112,8 +112,9 @@ struct ended_job {
     std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
 };
 
-// How many jobs a worker claims beyond those that run if its settings do not say it: as many as
-// these threads begin within the horizon. `mean`: the time of its handlers; nullopt: not known.
+// The number of jobs that a worker claims beyond those that run if its settings do not say it: as
+// many as these threads begin within the horizon. `mean`: the time of its handlers; nullopt: not
+// known.
 constexpr std::chrono::nanoseconds prefetch_horizon = std::chrono::milliseconds{50};
 std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean);
 
@@ -129,7 +130,8 @@ public:
     // `for_all` handles kinds without a handler of their own. It may be empty. `told`, which is
     // told of starts, may be null.
     job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
-    void start(int threads);
+    // `measures`: keeps the mean of the handlers' times.
+    void start(int threads, bool measures);
     // Ends the threads that run no handler now. The others end when their handlers do; `waits`:
     // this waits for them.
     void end(bool waits) noexcept;
@@ -148,8 +150,10 @@ public:
         local_clock::time_point oldest_end{};    // set if `ended` > 0
         local_clock::time_point rests_until{};   // until then nothing is claimed
         local_clock::time_point oldest_given{};  // set if `waiting` > 0
-        std::size_t slow = 0;  // handlers that have run for longer than the horizon
-        // Of the handlers' times; recent ones count for more. Nullopt after idleness.
+        // Both only if times are measured: the handlers that have run for longer than the horizon,
+        // and the mean of the handlers' times, in which recent ones count for more. The mean is
+        // nullopt after idleness.
+        std::size_t slow = 0;
         std::optional<std::chrono::nanoseconds> mean{};
         std::size_t busy() const noexcept { return waiting + running; }
     };
@@ -201,6 +205,7 @@ private:
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};
     local_clock::time_point rests_until_ LEASEHOLD_GUARDED_BY(mutex_){};
     std::optional<std::chrono::nanoseconds> mean_ LEASEHOLD_GUARDED_BY(mutex_){};
+    bool measures_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_woken_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::vector<std::thread> threads_;

@@ -101,7 +101,7 @@ public:
 
 private:
     static constexpr milliseconds needs_known_for{50};
-    // How long a job may wait here that the settings did not ask to claim ahead.
+    // A job that the settings did not ask to claim ahead may wait here for so long.
     static constexpr milliseconds max_wait{100};
 
     std::size_t prefetch(const job_executor::tally& now) const {
@@ -315,7 +315,7 @@ bool worker::implementation::shift::step() {
 }
 
 void worker::implementation::shift::work() {
-    executor_->start(of_.settings_.concurrency);
+    executor_->start(of_.settings_.concurrency, !of_.settings_.prefetch);
     listener_.start();
     while (!stop_.stop_requested() && step()) {
     }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_piece = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_timeout{2}, max_flush{30};
-// What commands leave in their pipes comes when they have ended, whether there is room or not.
+// The rest in a command's pipe comes when the command has ended, whether there is room or not.
 constexpr std::size_t max_kept = 2 * error_copy::max_waiting;
 
 }  // namespace
