@@ -313,8 +313,8 @@ database::database(connector connect, connector create, database_settings settin
 
 namespace {
 
-void refuse_transaction_control(std::string_view sql) {
-    if (!is_transaction_control(sql)) return;
+void refuse_transaction_control(std::string_view sql, engine which) {
+    if (!is_transaction_control(sql, which)) return;
     throw error(
         errc::wrong_transaction,
         "execute() takes no statement that begins or ends a transaction: use database::begin(), "
@@ -325,8 +325,8 @@ void refuse_transaction_control(std::string_view sql) {
 }  // namespace
 
 result database::execute(std::string_view sql, const parameters& values) const {
-    refuse_transaction_control(sql);
     return inner_->use_unchecked([&](connection& on, store_set&) {
+        refuse_transaction_control(sql, on.server().engine);
         result answer = on.execute(sql, values);
         // A connection that a fail-over has made useless is lost, though the statement was done.
         const auto left = on.state();
@@ -439,8 +439,9 @@ transaction database::begin() const {
 }
 
 result transaction::execute(std::string_view sql, const parameters& values) {
-    refuse_transaction_control(sql);
-    return held_->inside().execute(sql, values);
+    connection& on = held_->inside();
+    refuse_transaction_control(sql, on.server().engine);
+    return on.execute(sql, values);
 }
 void transaction::commit() {
     held_->commit();

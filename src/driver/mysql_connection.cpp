@@ -7,6 +7,7 @@
 
 #include "core/broken_pipe.hpp"
 #include "core/loopback.hpp"
+#include "core/statement_words.hpp"
 #include "driver/mysql_classify.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_left.hpp"
@@ -166,19 +167,14 @@ void owned_connection::require_open() const {
 
 result owned_connection::execute(std::string_view sql, const parameters& values) {
     require_open();
-    if (has_second(sql)) {
-        throw error{
-            errc::invalid_argument,
-            "execute() takes one statement, and this text has another one behind it: execute each "
-            "by itself; nothing was done"};
-    }
+    if (has_second(sql)) refuse_second_statement();
     return run(with_literals(sql, values));
 }
 
 result owned_connection::execute_script(std::string_view sql, const parameters& values) {
     require_open();
     const std::string text = with_literals(sql, values);
-    return run(split(text));
+    return run(statements_in(text, engine::mysql));
 }
 
 result owned_connection::run(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/statement_words.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
@@ -23,7 +24,7 @@ result lent_connection::execute_script(std::string_view sql, const parameters& v
     const std::string text = with_literals(sql, values);
     result found;
     bool is_first = true;
-    for (const std::string_view each : split(text)) {
+    for (const std::string_view each : statements_in(text, engine::mysql)) {
         bool has_rows = false;
         result said = run(std::string{each}, &has_rows);
         if (has_rows) found.rows = std::move(said.rows);

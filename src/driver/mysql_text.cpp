@@ -8,26 +8,11 @@
 
 #include "core/hexadecimal.hpp"
 #include "core/numbered_parameters.hpp"
+#include "core/statement_words.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::mysql {
 namespace {
-
-bool is_space(char each) {
-    return each == ' ' || (each >= '\t' && each <= '\r');
-}
-
-// MariaDB quotes and comments in the same way.
-std::size_t skip(std::string_view sql, std::size_t at) {
-    return end_of_quoted(sql, at, engine::mysql);
-}
-
-// Servers read /*! … */ and /*M! … */ as statements.
-bool is_comment(std::string_view sql, std::size_t at) {
-    const char first = sql[at];
-    if (first == '\'' || first == '"' || first == '`') return false;
-    return sql.substr(at, 3) != "/*!" && sql.substr(at, 4) != "/*M!";
-}
 
 std::string bytes_literal(std::string_view bytes) {
     return "x'" + in_hexadecimal(bytes) + '\'';
@@ -64,28 +49,6 @@ struct literal_maker {
             " values given for them"};
 }
 
-// The words of a statement in upper case, without comments; at most `limit` of them.
-std::vector<std::string> words_of(std::string_view sql, std::size_t limit) {
-    std::vector<std::string> words;
-    bool is_inside = false;
-    for (std::size_t at = 0; at < sql.size();) {
-        if (const auto end = skip(sql, at); end != at) {
-            at = end;
-            is_inside = false;
-            continue;
-        }
-        const char each = sql[at++];
-        const bool is_letter = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
-        if (is_letter && !is_inside) {
-            if (words.size() == limit) return words;
-            words.emplace_back();
-        }
-        is_inside = is_letter;
-        if (is_letter) words.back() += static_cast<char>(each & ~0x20);
-    }
-    return words;
-}
-
 }  // namespace
 
 std::string with_literals(std::string_view sql, const parameters& values) {
@@ -106,29 +69,10 @@ std::string with_literals(std::string_view sql, const parameters& values) {
     return text += sql.substr(at);
 }
 
-std::vector<std::string_view> split(std::string_view script) {
-    std::vector<std::string_view> statements;
-    std::size_t start = 0;
-    bool has_content = false;
-    for (std::size_t at = 0; at <= script.size();) {
-        if (at == script.size() || script[at] == ';') {
-            if (has_content) statements.push_back(script.substr(start, at - start));
-            start = ++at;
-            has_content = false;
-        } else if (const auto end = skip(script, at); end != at) {
-            has_content = has_content || !is_comment(script, at);
-            at = end;
-        } else {
-            has_content = has_content || !is_space(script[at]);
-            ++at;
-        }
-    }
-    return statements;
-}
-
 bool has_second(std::string_view sql) {
-    if (sql.find(';') == std::string_view::npos || split(sql).size() < 2) return false;
-    const std::vector<std::string> words = words_of(sql, 16);
+    if (sql.find(';') == std::string_view::npos || statements_in(sql, engine::mysql).size() < 2)
+        return false;
+    const std::vector<std::string> words = statement_words(sql, engine::mysql, 16);
     if (words.empty()) return true;
     const auto is_any = [](const std::string& word, std::initializer_list<const char*> of) {
         return std::find(of.begin(), of.end(), word) != of.end();
@@ -143,7 +87,7 @@ bool has_second(std::string_view sql) {
 }
 
 transaction_step step_of(std::string_view statement) {
-    const std::vector<std::string> words = words_of(statement, 6);
+    const std::vector<std::string> words = statement_words(statement, engine::mysql, 6);
     if (words.empty()) return transaction_step::none;
     const auto has = [&words](std::string_view wanted) {
         for (const std::string& each : words) {

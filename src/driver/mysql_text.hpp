@@ -10,10 +10,8 @@
 // MariaDB 10.11 and MySQL 9.7): a point SELECT costs 1.16 and 1.19 times as much as prepared (all
 // of it parsing at the server, 20 to 30 us), an UPDATE 1.07 and 1.06 times; the client's own share
 // is the same (0.9 to 1.05). A network's round trip hides it.
-#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "leasehold/export.hpp"
 #include "leasehold/value.hpp"
@@ -24,10 +22,6 @@ namespace leasehold::mysql {
 // is left as it is. Throws invalid_argument when there are more or fewer values than placeholders,
 // and for an infinite number or NaN.
 LEASEHOLD_EXPORT std::string with_literals(std::string_view sql, const parameters& values);
-
-// Splits at `;` outside of quotes and comments. A part with nothing but comments is dropped,
-// because the server answers it with an error. Bodies of routines are not understood.
-LEASEHOLD_EXPORT std::vector<std::string_view> split(std::string_view script);
 
 // Whether a text has a second statement behind its first. The body of a routine, and a block of
 // MariaDB's, count as a part of the first.

@@ -1,41 +1,13 @@
 #include "driver/postgres_server.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 
+#include "core/statement_words.hpp"
 #include "driver/postgres_errors.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
-namespace {
-
-bool starts_with_word(std::string_view text, std::string_view lower_word) noexcept {
-    if (text.size() < lower_word.size()) return false;
-    for (std::size_t at = 0; at < lower_word.size(); ++at) {
-        if (std::tolower(static_cast<unsigned char>(text[at])) != lower_word[at]) return false;
-    }
-    return text.size() == lower_word.size() ||
-           std::isalnum(static_cast<unsigned char>(text[lower_word.size()])) == 0;
-}
-
-// The text without the white space and comments before its first word.
-std::string_view without_leading_blank(std::string_view text) noexcept {
-    for (;;) {
-        const auto first = text.find_first_not_of(" \t\r\n\f\v");
-        if (first == std::string_view::npos) return {};
-        text.remove_prefix(first);
-        std::string_view end_of_comment;
-        if (text.substr(0, 2) == "--") end_of_comment = "\n";
-        if (text.substr(0, 2) == "/*") end_of_comment = "*/";
-        if (end_of_comment.empty()) return text;
-        const auto end = text.find(end_of_comment, 2);
-        if (end == std::string_view::npos) return {};
-        text.remove_prefix(end + end_of_comment.size());
-    }
-}
-
-}  // namespace
 
 server_info server_of(const PGconn* handle) {
     server_info server;
@@ -70,16 +42,15 @@ std::string server_bound(std::chrono::milliseconds limit) {
     return std::to_string(limit_within_range(bound).count());
 }
 
-bool may_commit(std::string_view sql) noexcept {
-    for (;;) {
-        sql = without_leading_blank(sql);
-        for (const std::string_view verb : {"commit", "end", "prepare"}) {
-            if (starts_with_word(sql, verb)) return true;
-        }
-        const auto end = sql.find(';');
-        if (end == std::string_view::npos) return false;
-        sql.remove_prefix(end + 1);
-    }
+bool may_commit(std::string_view sql) {
+    const auto is_end = [](std::string_view statement) {
+        const auto words = statement_words(statement, engine::postgres, 1);
+        if (words.empty()) return false;
+        return words[0] == "COMMIT" || words[0] == "END" || words[0] == "PREPARE";
+    };
+    if (sql.find(';') == std::string_view::npos) return is_end(sql);
+    const auto statements = statements_in(sql, engine::postgres);
+    return std::any_of(statements.begin(), statements.end(), is_end);
 }
 
 }  // namespace leasehold::postgres

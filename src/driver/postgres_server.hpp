@@ -14,7 +14,7 @@ server_info server_of(const PGconn* handle);
 
 // True when a text may have a statement that ends a transaction by committing it: COMMIT, END or
 // PREPARE TRANSACTION. It errs only towards true: then a lost answer is reported as unknown.
-bool may_commit(std::string_view sql) noexcept;
+bool may_commit(std::string_view sql);
 
 // A time limit as the server and our clock can express it.
 std::chrono::milliseconds limit_within_range(std::chrono::milliseconds limit) noexcept;

@@ -12,6 +12,7 @@
 
 #include "core/jitter.hpp"
 #include "core/numbered_parameters.hpp"
+#include "core/statement_words.hpp"
 #include "driver/sqlite_errors.hpp"
 #include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
@@ -297,13 +298,7 @@ private:
             const int size = static_cast<int>(rest.size());
             const int code = sqlite3_prepare_v2(handle_, rest.data(), size, &next, &end);
             const statement_handle owned{next};
-            if (code != SQLITE_OK || next) {
-                throw error(
-                    errc::invalid_argument,
-                    "execute() takes one statement, and this text has another one behind it: "
-                    "execute each by itself; nothing was done"
-                );
-            }
+            if (code != SQLITE_OK || next) refuse_second_statement();
             if (end == rest.data()) return;  // SQLite reads no further than a zero byte
             rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));  // a comment
         }

@@ -123,23 +123,6 @@ TEST(mysql_text, a_second_statement_is_known_and_the_body_of_a_routine_is_none) 
     }
 }
 
-TEST(mysql_text, scripts_are_split_at_semicolons) {
-    using parts = std::vector<std::string_view>;
-    EXPECT_EQ(split("a;b"), (parts{"a", "b"}));
-    EXPECT_EQ(split("a;b;"), (parts{"a", "b"}));
-    EXPECT_EQ(split(" a ;\n b \n"), (parts{" a ", "\n b \n"}));
-    EXPECT_EQ(split(";;a;; ;"), (parts{"a"}));
-    EXPECT_EQ(split(""), parts{});
-    EXPECT_EQ(split(" ; \t\r\n; "), parts{});
-    EXPECT_EQ(split("SELECT ';' ; `;` ; \";\""), (parts{"SELECT ';' ", " `;` ", " \";\""}));
-    EXPECT_EQ(split("a /* ; */; b # ;\n; c -- ;"), (parts{"a /* ; */", " b # ;\n", " c -- ;"}));
-    EXPECT_EQ(split("-- first ;\na; /* last; */ -- ;\n"), (parts{"-- first ;\na"}));
-    EXPECT_EQ(
-        split("/*!80000 SET a=1 */; /*M! SET b=1 */"),
-        (parts{"/*!80000 SET a=1 */", " /*M! SET b=1 */"})
-    );
-}
-
 TEST(mysql_text, transactions_are_followed_by_their_words) {
     using enum transaction_step;
     const std::vector<std::pair<std::string_view, transaction_step>> table{
