@@ -49,7 +49,9 @@ def text(string):
 
 
 def digits(identity):
-    """The 32 hexadecimal digits of an identity."""
+    """The 32 hexadecimal digits of an identity, or of one that has a kind."""
+    if any(field.name == "id_" for field in identity.type.strip_typedefs().fields()):
+        identity = identity["id_"]
     bytes_of = identity["bytes_"]["_M_elems"]
     return "".join(f"{int(bytes_of[at]) & 0xFF:02x}" for at in range(16))
 
@@ -136,6 +138,7 @@ for name, printer in (
     ("key", Key),
     ("fencing_token", Token),
     ("identity", Identity),
+    ("identity_of_kind<.*>", Identity),
     ("lease", Lease),
     ("session", Session),
     ("job", Job),
