@@ -21,6 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_statements = 256;
+// The value by which a statement fails that requires a standby (fragments.sql).
+constexpr std::string_view no_standby = "'no synchronous standby'";
 constexpr const char* begin_sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 // "Cached plan must not change result type": a table was altered meanwhile. A trigger may raise the
@@ -219,7 +221,21 @@ void owned_connection::fail(const reply& answer, bool is_in_doubt) {
     throw lost_error(address_, failure, is_in_doubt);
 }
 
+void owned_connection::note_requirement(std::string_view sql) noexcept {
+    if (sql.find(no_standby) != std::string_view::npos) requires_standby_ = true;
+}
+
+bool owned_connection::has_waited_for_none() {
+    const std::array batch{message{
+        message_kind::query, "", "SELECT current_setting('synchronous_standby_names') <> ''"}};
+    const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
+    if (answer.end != exchange_end::answered) abandon();
+    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return true;
+    return PQgetvalue(answer.results[0].at(0).get(), 0, 0)[0] != 't';
+}
+
 void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
+    const bool requires_standby = is_in_doubt && std::exchange(requires_standby_, false);
     if (answer.end != exchange_end::answered || answer.failure() != nullptr) {
         fail(answer, is_in_doubt);
     }
@@ -228,9 +244,9 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
         abandon();
         throw lost_error(address_, nullptr, is_in_doubt);
     }
-    // Committed here, but an administrator ended the wait for the standby: a fail-over may still
-    // undo it. Neither "done" nor "not done" would be true. The connection itself is fine.
-    if (is_unreplicated_) {
+    // Committed here, but somebody ended the wait for the standby: a fail-over may still undo it.
+    // Neither "done" nor "not done" would be true. The connection itself is fine.
+    if (is_unreplicated_ || (requires_standby && has_waited_for_none())) {
         error_facts facts;
         facts.sqlstate = "01000";
         facts.outcome_unknown = true;
@@ -245,6 +261,7 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
 
 result owned_connection::execute(std::string_view sql, const parameters& values) {
     const std::string text = statement_text(sql);
+    note_requirement(text);
     const bound_parameters bound{values};
     const connection_state before = require_ready();
     const bool is_idle = before == connection_state::idle;
@@ -334,6 +351,7 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
             "PostgreSQL takes no parameters for several statements at once; use execute()"};
     }
     std::string text = statement_text(sql);
+    note_requirement(text);
     const bool is_idle = require_ready() == connection_state::idle;
     const bool is_in_doubt = is_idle || may_commit(text);
     if (is_idle && is_pooled_) text = begin_text() + ";\n" + text + "\n;COMMIT";
@@ -398,7 +416,7 @@ void owned_connection::commit() {
 }
 
 void owned_connection::rollback() noexcept {
-    is_begin_due_ = false;
+    is_begin_due_ = requires_standby_ = false;
     const connection_state before = state();
     if (before == connection_state::lost) abandon();
     if (before == connection_state::idle || before == connection_state::lost) return;

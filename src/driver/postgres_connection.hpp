@@ -111,6 +111,13 @@ private:
     // As run(), but sends a BEGIN that is due first, and leaves its result out of the answer.
     reply run_begun(std::span<const message> batch);
     reply run_script(std::string text);
+    // Notes a statement that is to fail where commits wait for no standby.
+    void note_requirement(std::string_view sql) noexcept;
+    // Says whether a commit that just ended may have waited for no standby, as its statement
+    // required. The statement sees a setting that is emptied before it begins; while its commit
+    // waits, the server answers all that wait as if a standby had confirmed. It hears of the new
+    // setting before that answer.
+    bool has_waited_for_none();
     // `is_in_doubt`: the request may have been committed when its answer does not come.
     void require_success(const reply& answer, bool is_in_doubt);
     [[noreturn]] void fail(const reply& answer, bool is_in_doubt);
@@ -152,6 +159,7 @@ private:
     bool is_closed_by_server_ = false;
     error_facts closing_facts_;
     bool is_unreplicated_ = false;
+    bool requires_standby_ = false;  // a statement since the last commit does
 };
 
 }  // namespace leasehold::postgres

@@ -101,6 +101,45 @@ TEST_F(synchronous_cancelled, a_hand_over_is_unknown) {
     EXPECT_TRUE(of_waiter->outcome_is_unknown()) << of_waiter->what();
 }
 
+// As a cluster manager does that goes on without its last standby: the server answers the commits
+// that wait as if a standby had confirmed them.
+TEST_F(
+    synchronous_cancelled, a_grant_that_requires_a_standby_is_unknown_when_none_is_named_any_more
+) {
+    const auto found =
+        cluster_.open(primary()).execute("SELECT current_setting('synchronous_standby_names')");
+    const std::string names = found.rows.at(0).text(0);
+    ASSERT_NE(names, "");
+    const auto set = [&](const std::string& to) {
+        cluster_.control(primary(), "set synchronous_standby_names '" + to + "'");
+    };
+    const auto grant = [&](bool requires_standby) -> std::optional<error> {
+        database_settings settings;
+        settings.statement_timeout = 15s;
+        settings.requires_standby = requires_standby;
+        session one{cluster_.open_all(settings), {.name = "one", .ttl = 120s}};
+        cluster_.control(primary(), "isolate");
+        auto doing = std::async(std::launch::async, [&]() -> std::optional<error> {
+            try {
+                (void)mutex{one, "key"}.try_acquire();
+            } catch (const error& failure) {
+                return failure;
+            }
+            return std::nullopt;
+        });
+        EXPECT_TRUE(eventually([&] { return waits_for_standby(primary()) > 0; }));
+        set("");
+        auto failure = doing.get();
+        set(names);
+        cluster_.control(primary(), "rejoin");
+        return failure;
+    };
+    const auto failure = grant(true);
+    ASSERT_TRUE(failure) << "granted, by a commit that no standby has";
+    EXPECT_TRUE(failure->outcome_is_unknown()) << failure->what();
+    EXPECT_FALSE(grant(false)) << "a session that requires none is not told";
+}
+
 // It is found to have ended, and counted, when the standby has that, too.
 TEST_F(synchronous_cancelled, an_end_of_a_job_is_counted_once) {
     const database db = patient();

@@ -13,8 +13,8 @@ CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_writ
      THEN set_config('synchronous_commit', 'on', true) END
 
 -- The same where a standby is required: without one the statement fails, and writes nothing. The
--- server reads a changed setting before it begins a statement, so it does not see that the setting
--- is emptied while the statement is under way.
+-- server reads a changed setting before it begins a statement. If the setting is emptied while the
+-- commit waits, the driver finds out: it knows such statements by the value that makes them fail.
 -- fragment: durable on standby
 CASE WHEN current_setting('synchronous_standby_names') = ''
      THEN set_config('synchronous_commit', 'no synchronous standby', true)
