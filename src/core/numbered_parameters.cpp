@@ -132,6 +132,11 @@ std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which) {
     }
 }
 
+std::size_t end_of_word(std::string_view sql, std::size_t at) noexcept {
+    while (at < sql.size() && is_of_word(sql[at])) ++at;
+    return at;
+}
+
 std::vector<place> places_in(std::string_view sql, engine which) {
     std::vector<place> found;
     std::size_t marks = 0;
@@ -144,10 +149,8 @@ std::vector<place> places_in(std::string_view sql, engine which) {
         } else if (sql[at] == '?' && which != engine::postgres) {
             found.push_back({at, 1, ++marks});
             ++at;
-        } else if (is_of_word(sql[at])) {
-            while (at < sql.size() && is_of_word(sql[at])) ++at;
         } else {
-            ++at;
+            at = std::max(at + 1, end_of_word(sql, at));
         }
     }
     if (marks != 0 && marks != found.size()) {

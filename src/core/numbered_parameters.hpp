@@ -35,4 +35,8 @@ LEASEHOLD_EXPORT std::size_t values_wanted(const std::vector<place>& places) noe
 // `at` if none begins there. One that is not closed reaches to the end.
 LEASEHOLD_EXPORT std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which);
 
+// The end of the word, name or number that begins at `at`; `at` if none begins there. It may have
+// dollars in it, which begin no string.
+LEASEHOLD_EXPORT std::size_t end_of_word(std::string_view sql, std::size_t at) noexcept;
+
 }  // namespace leasehold

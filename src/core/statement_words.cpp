@@ -1,5 +1,7 @@
 #include "core/statement_words.hpp"
 
+#include <algorithm>
+
 #include "core/numbered_parameters.hpp"
 #include "leasehold/error.hpp"
 
@@ -14,15 +16,17 @@ bool is_letter(char each) {
     return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
 }
 
-bool continues_word(char each) {
-    return is_letter(each) || (each >= '0' && each <= '9') || each == '_';
-}
-
 // The size of the mark at the front of a comment that the server runs; 0 if none is there.
 std::size_t size_of_run_mark(std::string_view sql, engine which) {
     if (which != engine::mysql && which != engine::mariadb) return 0;
     if (sql.starts_with("/*!")) return 3;
     return sql.starts_with("/*M!") ? 4 : 0;
+}
+
+// Behind the mark the server may be told from which version on it is to run the text.
+std::size_t end_of_version(std::string_view sql, std::size_t at) {
+    while (at < sql.size() && sql[at] >= '0' && sql[at] <= '9') ++at;
+    return at;
 }
 
 bool begins_comment(std::string_view sql, engine which) {
@@ -35,23 +39,22 @@ bool begins_comment(std::string_view sql, engine which) {
 
 std::vector<std::string> statement_words(std::string_view sql, engine which, std::size_t limit) {
     std::vector<std::string> words;
-    bool is_inside = false;
     for (std::size_t at = 0; at < sql.size();) {
         const std::size_t mark = size_of_run_mark(sql.substr(at), which);
-        const std::size_t end = mark > 0 ? at + mark : end_of_quoted(sql, at, which);
+        const std::size_t end =
+            mark > 0 ? end_of_version(sql, at + mark) : end_of_quoted(sql, at, which);
         if (end != at) {
             at = end;
-            is_inside = false;
             continue;
         }
-        const char each = sql[at++];
-        if (!is_inside && is_letter(each)) {
-            if (words.size() == limit) return words;
-            words.emplace_back();
-            is_inside = true;
+        const std::size_t begin = at;
+        at = std::max(at + 1, end_of_word(sql, at));
+        if (!is_letter(sql[begin])) continue;
+        if (words.size() == limit) return words;
+        words.emplace_back(sql.substr(begin, at - begin));
+        for (char& each : words.back()) {
+            if (is_letter(each)) each = static_cast<char>(each & ~0x20);
         }
-        is_inside = is_inside && continues_word(each);
-        if (is_inside) words.back() += is_letter(each) ? static_cast<char>(each & ~0x20) : each;
     }
     return words;
 }
@@ -70,7 +73,7 @@ std::vector<std::string_view> statements_in(std::string_view script, engine whic
             at = end;
         } else {
             has_content = has_content || !is_blank(script[at]);
-            ++at;
+            at = std::max(at + 1, end_of_word(script, at));
         }
     }
     return statements;

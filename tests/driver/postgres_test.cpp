@@ -461,6 +461,7 @@ TEST(postgres_text_test, what_may_commit_is_recognised) {
           "commit;",
           "  end",
           "SELECT 1; COMMIT",
+          "SELECT 1 AS a$$; COMMIT; SELECT 2 AS b$$",
           "-- done\nCommit",
           "/* x */ COMMIT",
           "PREPARE TRANSACTION 'x'"}) {

@@ -95,8 +95,8 @@ TEST(statement_words, scripts_are_split_at_semicolons) {
         (parts{"/*!80000 SET a=1 */", " /*M! SET b=1 */"})
     );
     EXPECT_EQ(
-        statements_in("a$$;$$; /*! b; */ 'c;'", engine::postgres),
-        (parts{"a$$;$$", " /*! b; */ 'c;'"})
+        statements_in("a $$;$$; /*! b; */ 'c;'", engine::postgres),
+        (parts{"a $$;$$", " /*! b; */ 'c;'"})
     );
 }
 
