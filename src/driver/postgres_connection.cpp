@@ -229,6 +229,7 @@ bool owned_connection::has_waited_for_none() {
     const std::array batch{message{
         message_kind::query, "", "SELECT current_setting('synchronous_standby_names') <> ''"}};
     const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
+    note_end(answer.end);
     if (answer.end != exchange_end::answered) abandon();
     if (answer.end != exchange_end::answered || answer.failure() != nullptr) return true;
     return PQgetvalue(answer.results[0].at(0).get(), 0, 0)[0] != 't';
@@ -261,9 +262,9 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
 
 result owned_connection::execute(std::string_view sql, const parameters& values) {
     const std::string text = statement_text(sql);
-    note_requirement(text);
     const bound_parameters bound{values};
     const connection_state before = require_ready();
+    note_requirement(text);
     const bool is_idle = before == connection_state::idle;
     if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
     if (!is_pooled_) return execute_prepared(text, bound, is_idle);
@@ -351,8 +352,8 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
             "PostgreSQL takes no parameters for several statements at once; use execute()"};
     }
     std::string text = statement_text(sql);
-    note_requirement(text);
     const bool is_idle = require_ready() == connection_state::idle;
+    note_requirement(text);
     const bool is_in_doubt = is_idle || may_commit(text);
     if (is_idle && is_pooled_) text = begin_text() + ";\n" + text + "\n;COMMIT";
     if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
@@ -377,6 +378,7 @@ void owned_connection::begin() {
             errc::wrong_transaction,
             address_ + ": a transaction is open already; commit it or roll it back first"};
     }
+    requires_standby_ = false;
     if (!is_pooled_ && limit_ > server_limit_) widen_server_bounds();
     // Directly to a server the first statement takes BEGIN along: a round trip less.
     is_begin_due_ = !is_pooled_;
@@ -416,10 +418,11 @@ void owned_connection::commit() {
 }
 
 void owned_connection::rollback() noexcept {
-    is_begin_due_ = requires_standby_ = false;
+    is_begin_due_ = false;
     const connection_state before = state();
     if (before == connection_state::lost) abandon();
     if (before == connection_state::idle || before == connection_state::lost) return;
+    requires_standby_ = false;
     try {
         const std::array batch{message{message_kind::script, "", "ROLLBACK"}};
         const reply answer = run(batch);

@@ -115,7 +115,7 @@ TEST_F(
     };
     const auto grant = [&](bool requires_standby) -> std::optional<error> {
         database_settings settings;
-        settings.statement_timeout = 15s;
+        settings.statement_timeout = 60s;
         settings.requires_standby = requires_standby;
         session one{cluster_.open_all(settings), {.name = "one", .ttl = 120s}};
         cluster_.control(primary(), "isolate");

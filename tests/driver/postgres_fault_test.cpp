@@ -69,6 +69,10 @@ private:
     pid_t process_;
 };
 
+TEST_F(postgres_fault_test, a_requirement_is_checked_when_it_is_committed) {
+    expect_requirement_is_checked(*open());
+}
+
 TEST_F(postgres_fault_test, a_killed_statement_outside_a_transaction_is_in_doubt) {
     const auto on = open();
     const error failure = failure_when_killed(*on);

@@ -129,6 +129,10 @@ TEST_F(postgres_pooler_test, a_pooler_is_noticed_and_every_statement_is_read_com
     EXPECT_EQ(on->state(), connection_state::idle);
 }
 
+TEST_F(postgres_pooler_test, a_requirement_is_checked_when_it_is_committed) {
+    expect_requirement_is_checked(*open_pooled());
+}
+
 TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
     database_settings settings;
     settings.names.prefix = "pooled_doctor_";

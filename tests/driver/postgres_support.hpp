@@ -138,4 +138,8 @@ private:
     std::thread serving_;
 };
 
+// A statement that requires a standby, on a server without one: its commit has an unknown outcome,
+// and no other one has.
+void expect_requirement_is_checked(connection& on);
+
 }  // namespace leasehold::testing_postgres
