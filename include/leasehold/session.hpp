@@ -40,8 +40,9 @@
 // and quorums are lost: lost() is stopped, why_lost() is other_process, calls throw session_lost or
 // unsupported or answer as those of a lost object do, and destructors send nothing, wait for
 // nothing and leave memory as it is. A stop token that was taken before the fork does not fire in
-// the child, and the child has copies of the parent's sockets until it ends or calls exec. So fork
-// first, as daemon(3) does, and open the database then: examples/daemon.cpp.
+// the child, and the child has copies of the parent's sockets until it ends or calls exec, which
+// closes them (those of MySQL and MariaDB where the system has /proc). So fork first, as daemon(3)
+// does, and open the database then: examples/daemon.cpp.
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
 // is missing or of another version, or a setting is out of range. handle.hpp says what an object

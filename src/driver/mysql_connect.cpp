@@ -4,6 +4,7 @@
 #include "core/program_name.hpp"
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_password_guard.hpp"
+#include "driver/mysql_sockets.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::mysql {
@@ -108,12 +109,14 @@ std::unique_ptr<connection> connect(
     const broken_pipe_guard guard;
     sql::ConnectOptionsMap options = options_for(to, statement_timeout, timeout, name);
     const password_guard kept_in{options, to};
+    const auto others = sockets_to(to);
     std::unique_ptr<sql::Connection> handle;
     try {
         handle.reset(client_library().connect(options));
     } catch (const sql::SQLException& said) {
         throw connect_error(to, failure_of(said));
     }
+    close_new_at_exec(to, others);
     auto made =
         std::make_unique<owned_connection>(std::move(handle), to, statement_timeout, refusals);
     try {

@@ -8,6 +8,7 @@
 #include "core/program_name.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "mysql_support.hpp"
+#include "support/inherited.hpp"
 
 namespace leasehold::testing_mysql {
 namespace {
@@ -274,6 +275,14 @@ TEST_F(mysql_connect, a_connection_may_move_to_another_thread) {
         return number_from(*moved, "SELECT 7");
     };
     EXPECT_EQ(std::async(std::launch::async, answer, std::move(on)).get(), 7);
+}
+
+TEST_F(mysql_connect, a_program_that_is_started_inherits_no_connection) {
+    const int before = testing::inherited_sockets();
+    ASSERT_GE(before, 0);
+    const auto on = open();
+    EXPECT_EQ(testing::inherited_sockets(), before);
+    EXPECT_EQ(number_from(*on, "SELECT 7"), 7);
 }
 
 }  // namespace

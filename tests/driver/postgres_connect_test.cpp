@@ -3,6 +3,7 @@
 #include "leasehold/driver/postgres.hpp"
 
 #include "postgres_support.hpp"
+#include "support/inherited.hpp"
 
 namespace leasehold::testing_postgres {
 namespace {
@@ -364,6 +365,14 @@ TEST(postgres_url_test, what_libpq_takes_is_taken) {
           "service=billing"}) {
         EXPECT_NO_THROW(postgres::open(url)) << url;
     }
+}
+
+TEST_F(postgres_connect_test, a_program_that_is_started_inherits_no_connection) {
+    const int before = testing::inherited_sockets();
+    ASSERT_GE(before, 0);
+    const auto on = open();
+    EXPECT_EQ(testing::inherited_sockets(), before);
+    EXPECT_EQ(on->execute("SELECT 7").rows.at(0).integer(0), 7);
 }
 
 }  // namespace
