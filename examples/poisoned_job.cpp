@@ -7,8 +7,9 @@
 // with the last rescue it may have (max_rescues) it is discarded, so that the worker lives. Nobody
 // has to find out which job it was: its error says so, and retry_job() begins it anew.
 //
-// One thread without prefetch has one job at a time. The other jobs that a dying worker has are
-// rescued as well, and are counted: with many threads give max_rescues some room.
+// The other jobs that a dying worker has are rescued as well, and are counted: with many threads
+// give max_rescues some room. Jobs that it has claimed ahead are rescued once: a worker that has a
+// rescued job claims no more jobs than it has threads.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>

@@ -82,8 +82,9 @@
 // and its attempt, and the first line of the error as their detail. A worker tells job_ended once
 // for each end that its report counts, after the answer of the database, by the thread of run():
 // retried, if attempts are left; discarded, if the handler said so, or that was the last one;
-// released, if it was given back, started or not; lost, if somebody else had the job by then;
-// unknown, if the answer was lost, and then the session.
+// released, if it was given back; lost, if somebody else had the job by then; unknown, if the
+// answer was lost, and then the session. Of a job that goes back before it began nothing is told,
+// unless that cancels it.
 //
 // A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
 // nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and

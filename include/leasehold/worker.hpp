@@ -62,14 +62,14 @@
 // tables are missing or take no changes: somebody may be restoring them.
 //
 // An idle worker learns of each job that this library makes runnable, and starts it at once: one
-// that is enqueued, that comes due again after a failure or a snooze, that a worker gave back, that
-// was rescued, that is the next of its ordering key, whose needs have ended, that a limit held
-// back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
-// set_limits(). It learns by a datagram on the same machine, and between machines with a
-// database_settings::wakeup_address (at a port of the worker's own); on PostgreSQL also by its
-// notifications, at most ten times a second for each queue and process that notifies, over a
-// connection of the worker's own, if the server is not behind a pooler. Else the worker finds
-// the jobs when it looks.
+// that is enqueued, replaced or made by a schedule, that comes due again after a failure or a
+// snooze, that a worker gave back, that was rescued, that is the next of its ordering key, whose
+// needs have ended, that a limit held back, and one that somebody makes runnable by retry_job(),
+// cancel_job(), resume(), resume_job_schedule() or set_limits(). It learns by a datagram on the
+// same machine, and between machines with a database_settings::wakeup_address (at a port of the
+// worker's own); on PostgreSQL also by its notifications, at most ten times a second for each queue
+// and process that notifies, over a connection of the worker's own, if the server is not behind a
+// pooler. Else the worker finds the jobs when it looks.
 //
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
 // looks once in a second or two for what dead workers have left. A busy one records ends and claims
@@ -176,18 +176,19 @@ struct worker_settings {
     int concurrency = 4;   // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process, count against the limits of their queue, and have one
-    // rescue more if the process dies. 0 to 1,000. Without a value, `std::nullopt`, the worker
-    // measures its handlers and claims as many jobs as its threads begin within 50 ms: 200 at most,
-    // none where a job takes longer, and none while a queue has limits. It gives back jobs that
-    // have waited for 100 ms behind slow ones; they count as returned.
-    std::optional<int> prefetch = 0;
+    // rescue more if the process dies. Without a value the worker measures its handlers and claims
+    // as many jobs as its threads begin within 50 ms: 200 at most, none where a job takes longer,
+    // and none while a queue has limits. It gives back jobs that have waited for 100 ms behind slow
+    // ones. 0 to 1,000 is a fixed number. Either way none is claimed ahead beside a job of a dead
+    // worker or one without a rescue left: a worker that dies then discards no job that waited.
+    std::optional<int> prefetch{};
     // The time between looks if no job was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};
     // If true, one statement records the ends of several jobs; if false, each end is recorded by
     // itself, at once.
     bool batches_ends = true;
-    // The time that an end may wait for others to be recorded with, while more than half of
-    // `prefetch` is left to do; 0 to 1 s.
+    // The time that an end may wait for others to be recorded with, while more than half of the
+    // jobs claimed ahead are left to do; 0 to 1 s.
     std::chrono::milliseconds max_ends_wait{5};
     // Stop by itself when no job is left that could run: jobs stay that are of kinds without a
     // handler, in a paused queue, not due, or waiting for others that do not run.
@@ -206,7 +207,8 @@ struct left_jobs {
 };
 
 // The ends of one run(), as the database has carried them out: a job that was to be cancelled
-// counts as cancelled, also if its handler failed.
+// counts as cancelled, also if its handler failed. A job that goes back before it has begun does
+// not count, unless that cancels it.
 struct worker_report {
     std::int64_t completed = 0;
     std::int64_t failed = 0;    // attempts

@@ -88,12 +88,8 @@ event event_of(event_kind what, const std::string& queue, const std::string& kin
 
 }  // namespace
 
-std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean) {
-    constexpr std::int64_t most = 200;
-    if (!mean) return 0;
-    const auto each = prefetch_horizon / std::max(*mean, std::chrono::nanoseconds{1});
-    const auto more = static_cast<std::size_t>(std::clamp<std::int64_t>(each - 1, 0, most));
-    return std::min(threads * more, std::size_t{most});
+ended_job returned_end(const job::implementation& one) {
+    return end_of(one, returned());
 }
 
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
@@ -300,7 +296,7 @@ void job_executor::rest(std::chrono::milliseconds how_long) {
 }
 
 void job_executor::give_back() {
-    for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, returned()));
+    for (const task& each : std::exchange(waiting_, {})) note_end(returned_end(*each));
 }
 
 void job_executor::give_back_if_older(local_clock::time_point than) {
@@ -331,7 +327,7 @@ void job_executor::give(const std::vector<task>& jobs) {
 std::vector<ended_job> job_executor::take_back() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
-    for (const task& each : waiting_) ends.push_back(end_of(*each, returned()));
+    for (const task& each : waiting_) ends.push_back(returned_end(*each));
     waiting_.clear();
     return ends;
 }
@@ -360,11 +356,14 @@ job_executor::tally job_executor::counted() const {
     tally now{waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
     if (!waiting_.empty()) now.oldest_given = waiting_.front()->given;
     now.mean = mean_;
-    if (!mean_) return now;
     const auto before = local_clock::now() - prefetch_horizon;
-    now.slow = static_cast<std::size_t>(std::ranges::count_if(running_, [&](const auto& each) {
-        return *each.second->started < before;
-    }));
+    for (const auto& [claim, each] : running_) {
+        if (mean_ && *each->started < before) ++now.slow;
+        if (each->is_fragile()) ++now.fragile;
+    }
+    for (const task& each : waiting_) {
+        if (each->is_fragile()) ++now.fragile;
+    }
     return now;
 }
 
@@ -434,7 +433,7 @@ std::vector<ended_job> job_executor::abandon() {
     std::vector<ended_job> ends;
     for (const auto& [claim, each] : running_) {
         each->is_abandoned = true;
-        ends.push_back(end_of(*each, returned()));
+        ends.push_back(returned_end(*each));
     }
     return ends;
 }

@@ -57,6 +57,8 @@ public:
 
     const claimed_job& what() const noexcept { return what_; }
     const std::string& queue() const noexcept { return queue_; }
+    // True if it should have no neighbours that wait: see claim_plan.hpp.
+    bool is_fragile() const noexcept { return what_.rescues > 0 || what_.may_not_be_rescued; }
     std::stop_token stop() const noexcept { return stop_.get_token(); }
     job_stop_reason why_stopped() const;
     local_clock::time_point deadline() const noexcept;
@@ -112,12 +114,11 @@ struct ended_job {
     std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
 };
 
-// The number of jobs that a worker claims beyond those that run if its settings do not say it: as
-// many as these threads begin within the horizon. `mean`: the time of its handlers; nullopt: not
-// known.
+// A handler that runs for longer counts as slow.
 constexpr std::chrono::nanoseconds prefetch_horizon = std::chrono::milliseconds{50};
-std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanoseconds> mean);
 
+// The end that gives back a job.
+ended_job returned_end(const job::implementation& one);
 // Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
 // job's state since; nullopt: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
@@ -150,6 +151,7 @@ public:
         local_clock::time_point oldest_end{};    // set if `ended` > 0
         local_clock::time_point rests_until{};   // until then nothing is claimed
         local_clock::time_point oldest_given{};  // set if `waiting` > 0
+        std::size_t fragile = 0;                 // of those that wait or run
         // Both only if times are measured: the handlers that have run for longer than the horizon,
         // and the mean of the handlers' times, in which recent ones count for more. The mean is
         // nullopt after idleness.

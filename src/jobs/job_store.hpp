@@ -54,6 +54,7 @@ struct claimed_job {
     std::string payload;
     int attempts = 0;  // with this one
     int rescues = 0;
+    bool may_not_be_rescued = false;  // if its worker dies the job is discarded
     std::string ordering_key;
     retry_policy retry;
     std::optional<std::chrono::microseconds> attempt_timeout;

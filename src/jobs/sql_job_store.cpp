@@ -149,6 +149,8 @@ claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     job.retry.delay = milliseconds_in(first + 8, job.retry.delay);
     job.retry.max_delay = milliseconds_in(first + 9, job.retry.max_delay);
     job.attempt_timeout = duration_or_nothing(from, first + 10);
+    const std::int64_t max_rescues = number_or(from, first + 11, new_job{}.max_rescues);
+    job.may_not_be_rescued = from.integer(first + 5) + 1 >= max_rescues;
     return job;
 }
 

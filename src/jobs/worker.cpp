@@ -8,6 +8,7 @@
 #include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
+#include "jobs/claim_plan.hpp"
 #include "jobs/job_check.hpp"
 #include "jobs/job_dispatcher.hpp"
 #include "jobs/job_executor.hpp"
@@ -84,6 +85,7 @@ public:
               of.session_->database().settings().observer
           )),
           dispatcher_(of.dispatcher_),
+          plan_(of.settings_),
           listener_(of.session_, of.settings_.queues, [this](const std::string& queue) {
               dispatcher_->note_notification(queue);
               executor_->wake();
@@ -101,32 +103,17 @@ public:
 
 private:
     static constexpr milliseconds needs_known_for{50};
-    // A job that the settings did not ask to claim ahead may wait here for so long.
-    static constexpr milliseconds max_wait{100};
-
-    std::size_t prefetch(const job_executor::tally& now) const {
-        const worker_settings& asked = of_.settings_;
-        if (asked.prefetch) return static_cast<std::size_t>(*asked.prefetch);
-        const auto threads = static_cast<std::size_t>(asked.concurrency);
-        return dispatcher_->has_limits() ? 0 : jobs_ahead(threads - now.slow, now.mean);
-    }
-    std::size_t room(const job_executor::tally& now) const {
-        const auto most = static_cast<std::size_t>(of_.settings_.concurrency) + prefetch(now);
-        return now.busy() < most ? most - now.busy() : 0;
-    }
-    // Claims many jobs at once: not before half of those claimed ahead are done.
-    bool may_claim(const job_executor::tally& now) const {
-        return room(now) > 0 && now.waiting <= prefetch(now) / 2 &&
-               local_clock::now() >= now.rests_until;
-    }
-    std::optional<local_clock::time_point> ends_wait(const job_executor::tally& now) const;
     bool is_idle() const {
         const auto now = executor_->count();
         return now.busy() + now.ended == 0;
     }
     bool step();
     void exchange(std::size_t wanted, bool claims_next);
-    void take(const std::string& queue, const std::vector<claimed_job>& jobs);
+    job_executor::task task_of(const std::string& queue, const claimed_job& claim) const {
+        return std::make_shared<job::implementation>(claim, queue, dispatcher_);
+    }
+    void take(std::vector<job_executor::task> jobs);
+    void give_back_neighbours(std::vector<job_executor::task>& jobs);
     void count(const std::vector<ended_job>& ends, const job_store::end_states& states);
     void look();
     void look_at_claims();
@@ -140,6 +127,7 @@ private:
     const std::stop_token over_;
     const std::shared_ptr<job_executor> executor_;
     const std::shared_ptr<job_dispatcher> dispatcher_;
+    claim_plan plan_;
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
@@ -180,6 +168,8 @@ void worker::implementation::shift::count(
         const thread_guard guard{of_.mutex_};
         worker_report& sum = of_.report_;
         for (std::size_t at = 0; at < ends.size(); ++at) {
+            const bool has_begun = ends[at].ran.has_value();
+            if (!has_begun && states[at] != job_state::cancelled) continue;
             told.push_back(count_end(ends[at], states[at], sum));
         }
         sum.rescued += dispatcher_->take_rescued();
@@ -187,15 +177,28 @@ void worker::implementation::shift::count(
     for (const event& each : told) of_.session_->database().tell(each);
 }
 
-void worker::implementation::shift::take(
-    const std::string& queue, const std::vector<claimed_job>& jobs
-) {
-    std::vector<job_executor::task> tasks;
-    tasks.reserve(jobs.size());
-    for (const claimed_job& each : jobs) {
-        tasks.push_back(std::make_shared<job::implementation>(each, queue, dispatcher_));
+void worker::implementation::shift::take(std::vector<job_executor::task> jobs) {
+    plan_.note_claims(jobs);
+    if (!jobs.empty() && plan_.is_careful(executor_->count())) give_back_neighbours(jobs);
+    executor_->give(jobs);
+}
+
+// Gives back what would wait here, before any of `jobs` begins: a job that kills its worker is to
+// take no more jobs with it than run beside it.
+void worker::implementation::shift::give_back_neighbours(std::vector<job_executor::task>& jobs) {
+    std::vector<ended_job> ends = executor_->take_back();
+    const std::size_t running = executor_->count().running;
+    const auto threads = static_cast<std::size_t>(of_.settings_.concurrency);
+    for (; jobs.size() + running > threads && !jobs.empty(); jobs.pop_back()) {
+        ends.push_back(returned_end(*jobs.back()));
     }
-    executor_->give(tasks);
+    executor_->put_back(std::move(ends));
+    try {
+        while (executor_->count().ended > 0) exchange(0, false);
+    } catch (...) {
+        for (const job_executor::task& each : jobs) executor_->put_back({returned_end(*each)});
+        throw;
+    }
 }
 
 void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
@@ -228,17 +231,21 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
         was_notified_ = tells_more && !is_all;
     }
     count(ends, back.ends);
-    take(back.queue, back.jobs);
+    std::vector<job_executor::task> jobs;
+    for (const claimed_job& each : back.jobs) jobs.push_back(task_of(back.queue, each));
+    take(std::move(jobs));
     if (back.was_refused) of_.session_->found_ended();
 }
 
 void worker::implementation::shift::look_at_claims() {
+    std::vector<job_executor::task> found;
     for (const auto& [queue, claim] :
          dispatcher_->look_for_lost_claims([&](const claimed_job& each) {
              return executor_->knows(each.id, each.token);
          })) {
-        take(queue, {claim});
+        found.push_back(task_of(queue, claim));
     }
+    take(std::move(found));
     const auto held = executor_->running_since(local_clock::now() - of_.settings_.poll_every);
     if (held.empty()) return;
     const auto stand = dispatcher_->standings(held);
@@ -259,6 +266,7 @@ void worker::implementation::shift::look() {
     look_at_claims();
     dispatcher_->announce(listener_);
     next_look_ = dispatcher_->look(now);
+    plan_.note_limits(dispatcher_->has_limits());
     has_looked_ = true;
     is_done_ = of_.settings_.stop_when_idle && dispatcher_->is_all_done() && is_idle();
     if (!is_done_) return;
@@ -267,47 +275,38 @@ void worker::implementation::shift::look() {
     of_.report_.left = std::move(left);
 }
 
-// The time until which the ends may wait for more ends; nullopt: they do not wait.
-std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
-    const job_executor::tally& now
-) const {
-    const worker_settings& asked = of_.settings_;
-    const std::size_t half = prefetch(now) / 2;
-    const bool is_low = now.waiting <= half;
-    if (!asked.batches_ends || is_low || now.ended > half) return std::nullopt;
-    return now.oldest_end + asked.max_ends_wait;
-}
-
 // Returns false when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
     if (dispatcher_->heed_notifications()) was_notified_ = was_notified_since_look_ = true;
     const auto now = local_clock::now();
     const auto limit = executor_->heed_limits(now);
-    if (!of_.settings_.prefetch) executor_->give_back_if_older(now - max_wait);
+    if (plan_.measures()) executor_->give_back_if_older(now - claim_plan::max_wait);
     const job_executor::tally seen = executor_->count();
-    const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
+    const auto later = seen.ended > 0 ? plan_.ends_wait(seen) : std::nullopt;
     const bool sends = seen.ended > 0 && (!later || *later <= now);
-    const bool claims = may_claim(seen) && dispatcher_->has_promising_queue();
+    const bool claims = plan_.may_claim(seen) && dispatcher_->has_promising_queue();
     if (claims || sends) {
-        despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0, may_claim(seen)); });
+        despite_outages(stop_, [&] {
+            exchange(claims ? plan_.room(seen) : 0, plan_.may_claim(seen));
+        });
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
         return !is_done_;
     }
     if (of_.settings_.stop_when_idle && is_idle() && !has_looked_) next_look_ = {};
     auto until = next_look_;
     if (seen.rests_until > now) until = std::min(until, seen.rests_until);
-    if (seen.waiting > 0 && !of_.settings_.prefetch) {
-        until = std::min(until, seen.oldest_given + max_wait);
+    if (seen.waiting > 0 && plan_.measures()) {
+        until = std::min(until, seen.oldest_given + claim_plan::max_wait);
     }
     using instant = std::optional<local_clock::time_point>;
     for (const instant& each : {limit, later}) {
         if (each) until = std::min(until, *each);
     }
     const auto has_news = [&](const job_executor::tally& then) {
-        const bool may_send = then.ended > 0 && !ends_wait(then);
+        const bool may_send = then.ended > 0 && !plan_.ends_wait(then);
         return may_send || dispatcher_->was_notified() ||
-               (may_claim(then) && dispatcher_->has_promising_queue());
+               (plan_.may_claim(then) && dispatcher_->has_promising_queue());
     };
     if (now < until) executor_->wait(until, has_news, stop_, over_);
     despite_outages(stop_, [&] { look(); });
@@ -315,7 +314,7 @@ bool worker::implementation::shift::step() {
 }
 
 void worker::implementation::shift::work() {
-    executor_->start(of_.settings_.concurrency, !of_.settings_.prefetch);
+    executor_->start(of_.settings_.concurrency, plan_.measures());
     listener_.start();
     while (!stop_.stop_requested() && step()) {
     }

@@ -48,16 +48,5 @@ TEST(job_attempt, an_end_is_of_the_claim_and_carries_the_words) {
     EXPECT_EQ(end.words, "no disk");
 }
 
-TEST(job_attempt, as_many_jobs_are_claimed_ahead_as_begin_within_50_ms) {
-    EXPECT_EQ(jobs_ahead(4, std::nullopt), 0U) << "no job has ended";
-    EXPECT_EQ(jobs_ahead(4, 1s), 0U);
-    EXPECT_EQ(jobs_ahead(4, 26ms), 0U);
-    EXPECT_EQ(jobs_ahead(4, 25ms), 4U);
-    EXPECT_EQ(jobs_ahead(24, 10ms), 96U);
-    EXPECT_EQ(jobs_ahead(1, 2ms), 24U);
-    EXPECT_EQ(jobs_ahead(1000, 0ns), 200U) << "more would fill no statement better";
-    EXPECT_EQ(jobs_ahead(0, 0ns), 0U) << "all threads are busy with slow ones";
-}
-
 }  // namespace
 }  // namespace leasehold::testing

@@ -42,7 +42,7 @@ struct work_options {
     std::vector<std::string> queues;
     std::vector<std::string> kinds;
     int concurrency = 1;
-    int prefetch = 0;
+    std::optional<int> prefetch;
     bool stop_when_idle = false;
     std::string ttl = "30s";
     std::string poll = "1s";
@@ -392,8 +392,7 @@ void add_options(CLI::App& parser, work_options& chosen) {
     parser.add_option("--concurrency", chosen.concurrency, "How many CMDs at a time; default 1")
         ->option_text("N")
         ->check(CLI::Range(1, 1000));
-    parser
-        .add_option("--prefetch", chosen.prefetch, "How many jobs to claim beyond those; default 0")
+    parser.add_option("--prefetch", chosen.prefetch, "How many to claim beyond; default: measured")
         ->option_text("N")
         ->check(CLI::Range(0, 1000));
     parser.add_flag("--drain", chosen.stop_when_idle, "End when nothing is left that could run");

@@ -11,7 +11,7 @@
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
-       j.retry_delay, j.retry_delay_max, j.time_limit
+       j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.

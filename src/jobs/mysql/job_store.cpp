@@ -343,7 +343,7 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
     const std::string text =
         claim_text("complete_and_claim", wanted.kinds, claimed_at_once, &values);
     const result found = how_->write(on, claim_statement(text), values);
-    constexpr std::size_t count = 16, ended = 17;
+    constexpr std::size_t count = 17, ended = 18;
     const row& how = found.rows.at(0);
     ended_jobs done;
     if (how.integer(count) == static_cast<std::int64_t>(ends.size())) {

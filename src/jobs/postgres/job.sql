@@ -19,7 +19,7 @@
 -- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
 -- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
-j.retry_delay, j.retry_delay_max, j.time_limit
+j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
@@ -216,7 +216,7 @@ h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
 -- fragment: answer
 SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
@@ -388,7 +388,7 @@ SELECT {standing},
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
        CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c

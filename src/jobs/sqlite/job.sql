@@ -8,7 +8,7 @@
 -- The columns of a claimed job row: see claimed_in() in job_store.cpp.
 -- fragment: claimed_columns
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
-    retry_delay_max, time_limit
+    retry_delay_max, time_limit, rescues_max
 
 -- ---- enqueuing
 
