@@ -4,6 +4,7 @@
 
 #include "conformance/job_notification_suite.hpp"
 #include "jobs/job_notifier.hpp"
+#include "leasehold/job_schedule.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -75,6 +76,51 @@ TEST_F(job_notification_suite, jobs_that_people_make_runnable_notify_a_worker) {
     now.conflict = on_conflict::replace;
     queue.enqueue(now);
     EXPECT_TRUE(eventually([&] { return idle.done == 3; })) << "by one that replaces it";
+}
+
+TEST_F(job_notification_suite, an_ended_job_that_is_tried_again_is_started) {
+    idle_worker idle{second_, queue_};
+    wait_until_calm(1);
+    new_job later;
+    later.delay = 1h;
+    const job_id ended = job_queue{first_, queue_}.enqueue(later).id;
+    ASSERT_EQ(cancel_job(first_, ended), cancel_outcome::cancelled);
+    wait_until_quiet();
+    EXPECT_EQ(retry_job(first_, ended), retry_outcome::redriven);
+    EXPECT_TRUE(eventually([&] { return idle.done == 1; }));
+}
+
+TEST_F(job_notification_suite, a_job_is_started_when_one_that_it_needs_is_cancelled) {
+    idle_worker idle{second_, queue_, 1, "here"};
+    wait_until_calm(1);
+    const job_queue queue{first_, queue_};
+    new_job needed, needs;
+    needed.kind = "of nobody";
+    const job_id blocks = queue.enqueue(needed).id;
+    needs.kind = "here";
+    needs.depends_on = {blocks};
+    needs.depends_until = dependency_until::ended;
+    queue.enqueue(needs);
+    wait_until_quiet();
+    EXPECT_EQ(idle.done, 0);
+    EXPECT_EQ(cancel_job(first_, blocks), cancel_outcome::cancelled);
+    EXPECT_TRUE(eventually([&] { return idle.done == 1; }));
+}
+
+TEST_F(job_notification_suite, a_schedule_that_is_resumed_fires) {
+    const std::string name = fresh("schedule");
+    job_schedule what;
+    what.name = name;
+    what.queue = queue_;
+    what.every = 1s;
+    ASSERT_TRUE(set_job_schedule(first_, what));
+    ASSERT_TRUE(pause_job_schedule(first_, name));
+    idle_worker idle{second_, queue_};
+    wait_until_calm(1);
+    EXPECT_EQ(idle.done, 0);
+    ASSERT_TRUE(resume_job_schedule(first_, name));
+    EXPECT_TRUE(eventually([&] { return idle.done > 0; }));
+    remove_job_schedule(first_, name);
 }
 
 TEST_F(job_notification_suite, the_next_of_a_key_is_started_when_the_one_before_it_has_ended) {
