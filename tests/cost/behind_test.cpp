@@ -164,6 +164,11 @@ protected:
         });
     }
 
+    void expect_insert_is_flat(const std::string& queue, const new_job& what) const {
+        expect_reads("insert", {10, 20, 1'000}, [&](connection& on, store_set& stores) {
+            stores.get<job_store>().enqueue(on, queue, {what});
+        });
+    }
     static void end(
         connection& on, store_set& stores, const std::vector<claimed_job>& jobs, job_step step
     ) {
@@ -220,6 +225,7 @@ TEST_P(behind_cost, a_queue_that_is_paused) {
                 EXPECT_TRUE(stores.get<job_store>().claim(on, wants(queue, 10)).jobs.empty());
             }
         );
+        expect_insert_is_flat(queue, {});
         expect_reads(
             "look where it is paused",
             {10, 12, 500},
@@ -240,6 +246,7 @@ TEST_P(behind_cost, priorities) {
         fill_queue(queue, {other, other}, count);
         gather_statistics();
         claimed(wants(queue, 1));
+        expect_insert_is_flat(queue, urgent);
         expect_reads(
             "claim of 10 urgent ones",
             {40, 120, 3'000},
@@ -261,6 +268,7 @@ TEST_P(behind_cost, a_kind_that_nobody_handles) {
             mine.kind = "mine";
             fill_queue(queue, {other}, count);
             if (which == std::string{"new"}) gather_statistics();
+            expect_insert_is_flat(queue, other);
             for (const std::vector<std::string>& kinds :
                  {std::vector<std::string>{"mine"}, {"and another", "mine"}}) {
                 for (const char* const key : {"", "k"}) {
