@@ -20,7 +20,7 @@ namespace leasehold::cli {
 
 class progress {
 public:
-    progress(const database& db, const errand& what);
+    progress(const database& db, const errand& what LEASEHOLD_LIFETIMEBOUND);
     ~progress();
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;

@@ -61,7 +61,7 @@ public:
         database::implementation& within,
         connection& on,
         store_set& stores,
-        const reap_settings& settings
+        const reap_settings& settings LEASEHOLD_LIFETIMEBOUND
     )
         : within_(within),
           on_(on),

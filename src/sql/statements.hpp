@@ -159,7 +159,7 @@ public:
     // Throws std::logic_error if the engine has no such file.
     statements(
         engine which,
-        const sql_source& in,
+        const sql_source& in LEASEHOLD_LIFETIMEBOUND,
         std::string_view file,
         const table_names& names,
         written_nodes written = written_nodes::one

@@ -46,7 +46,9 @@ struct acquired {
 
 class candidate {
 public:
-    candidate(const database& db, const errand& what, signal_inbox& signals);
+    candidate(
+        const database& db, const errand& what LEASEHOLD_LIFETIMEBOUND, signal_inbox& signals
+    );
 
     acquired wait();
 

@@ -14,6 +14,7 @@
 
 #include "cli/open_numbers.hpp"
 #include "cli/run/events.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -24,7 +25,7 @@ constexpr std::size_t max_processes = 262'144;
 // The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
 class fields {
 public:
-    explicit fields(std::string_view text) noexcept : rest_(text) {}
+    explicit fields(std::string_view text LEASEHOLD_LIFETIMEBOUND) noexcept : rest_(text) {}
     std::string_view next() noexcept {
         const auto end = std::min(rest_.find(' '), rest_.size());
         const std::string_view found = rest_.substr(0, end);

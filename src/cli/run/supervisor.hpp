@@ -28,7 +28,7 @@ class supervisor {
 public:
     supervisor(
         const lease& held,
-        const session_settings& timing,
+        const session_settings& timing LEASEHOLD_LIFETIMEBOUND,
         child& running,
         signal_inbox& signals,
         bool waits_for_all

@@ -132,7 +132,7 @@ private:
 
 class lock_watch {
 public:
-    lock_watch(const database& db, const std::string& prefix, bool is_json)
+    lock_watch(const database& db, const std::string& prefix LEASEHOLD_LIFETIMEBOUND, bool is_json)
         : database_(db), prefix_(prefix), is_json_(is_json) {
         // The end of a pipe that nobody reads ends this as it ends any other program.
         std::signal(SIGPIPE, SIG_DFL);
