@@ -21,8 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_statements = 256;
-// The value by which a statement fails that requires a standby (fragments.sql).
-constexpr std::string_view no_standby = "'no synchronous standby'";
 constexpr const char* begin_sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 // "Cached plan must not change result type": a table was altered meanwhile. A trigger may raise the
@@ -219,20 +217,6 @@ void owned_connection::fail(const reply& answer, bool is_in_doubt) {
     }
     abandon();
     throw lost_error(address_, failure, is_in_doubt);
-}
-
-void owned_connection::note_requirement(std::string_view sql) noexcept {
-    if (sql.find(no_standby) != std::string_view::npos) requires_standby_ = true;
-}
-
-bool owned_connection::has_waited_for_none() {
-    const std::array batch{message{
-        message_kind::query, "", "SELECT current_setting('synchronous_standby_names') <> ''"}};
-    const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
-    note_end(answer.end);
-    if (answer.end != exchange_end::answered) abandon();
-    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return true;
-    return PQgetvalue(answer.results[0].at(0).get(), 0, 0)[0] != 't';
 }
 
 void owned_connection::require_success(const reply& answer, bool is_in_doubt) {

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -111,13 +112,14 @@ private:
     // As run(), but sends a BEGIN that is due first, and leaves its result out of the answer.
     reply run_begun(std::span<const message> batch);
     reply run_script(std::string text);
-    // Notes a statement that is to fail where commits wait for no standby.
-    void note_requirement(std::string_view sql) noexcept;
-    // Says whether a commit that just ended may have waited for no standby, as its statement
-    // required. The statement sees a setting that is emptied before it begins; while its commit
-    // waits, the server answers all that wait as if a standby had confirmed. It hears of the new
-    // setting before that answer.
+    // A statement that requires a standby fails by itself if none is named when it begins. If the
+    // setting is emptied while its commit waits, the server answers as if a standby had confirmed
+    // it, but hears of the new setting before it answers. So this asks before the first such
+    // statement and after each commit of one: named, and then not, the commit has waited for none.
+    void note_requirement(std::string_view sql);
     bool has_waited_for_none();
+    // Asks whether a standby is named; nullopt: no answer.
+    std::optional<bool> names_standby();
     // `is_in_doubt`: the request may have been committed when its answer does not come.
     void require_success(const reply& answer, bool is_in_doubt);
     [[noreturn]] void fail(const reply& answer, bool is_in_doubt);
@@ -160,6 +162,7 @@ private:
     error_facts closing_facts_;
     bool is_unreplicated_ = false;
     bool requires_standby_ = false;  // a statement since the last commit does
+    bool names_standby_ = false;     // as of the last answer
 };
 
 }  // namespace leasehold::postgres

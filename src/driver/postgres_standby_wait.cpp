@@ -4,14 +4,24 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "driver/postgres_connect.hpp"
+#include "driver/postgres_connection.hpp"
+#include "driver/postgres_errors.hpp"
 #include "driver/postgres_values.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/value.hpp"
 
 namespace leasehold::postgres {
+namespace {
+
+// The value by which a statement fails that requires a standby (fragments.sql).
+constexpr std::string_view no_standby = "'no synchronous standby'";
+
+}  // namespace
 
 bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
@@ -79,6 +89,31 @@ void left_waits::end_on(
     } catch (const std::exception&) {
         return;
     }
+}
+
+std::optional<bool> owned_connection::names_standby() {
+    const std::array batch{message{
+        message_kind::query, "", "SELECT current_setting('synchronous_standby_names') <> ''"}};
+    const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
+    note_end(answer.end);
+    if (answer.end != exchange_end::answered) abandon();
+    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return std::nullopt;
+    return PQgetvalue(answer.results[0].at(0).get(), 0, 0)[0] == 't';
+}
+
+void owned_connection::note_requirement(std::string_view sql) {
+    if (sql.find(no_standby) == std::string_view::npos) return;
+    requires_standby_ = true;
+    if (names_standby_) return;
+    const auto found = names_standby();
+    if (!found) throw lost_error(address_, nullptr, false);
+    names_standby_ = *found;
+}
+
+bool owned_connection::has_waited_for_none() {
+    if (!names_standby_) return false;
+    names_standby_ = names_standby().value_or(false);
+    return !names_standby_;
 }
 
 }  // namespace leasehold::postgres

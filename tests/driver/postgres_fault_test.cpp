@@ -69,8 +69,8 @@ private:
     pid_t process_;
 };
 
-TEST_F(postgres_fault_test, a_requirement_is_checked_when_it_is_committed) {
-    expect_requirement_is_checked(*open());
+TEST_F(postgres_fault_test, a_read_that_requires_a_standby_is_done_without_one) {
+    expect_nothing_is_required_of_reads(*open());
 }
 
 TEST_F(postgres_fault_test, a_killed_statement_outside_a_transaction_is_in_doubt) {

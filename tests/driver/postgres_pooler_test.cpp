@@ -129,8 +129,8 @@ TEST_F(postgres_pooler_test, a_pooler_is_noticed_and_every_statement_is_read_com
     EXPECT_EQ(on->state(), connection_state::idle);
 }
 
-TEST_F(postgres_pooler_test, a_requirement_is_checked_when_it_is_committed) {
-    expect_requirement_is_checked(*open_pooled());
+TEST_F(postgres_pooler_test, a_read_that_requires_a_standby_is_done_without_one) {
+    expect_nothing_is_required_of_reads(*open_pooled());
 }
 
 TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {

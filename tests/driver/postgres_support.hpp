@@ -138,8 +138,8 @@ private:
     std::thread serving_;
 };
 
-// A statement that requires a standby, on a server without one: its commit has an unknown outcome,
-// and no other one has.
-void expect_requirement_is_checked(connection& on);
+// A statement that requires a standby and writes nothing is done on a server without one, too: no
+// commit has waited.
+void expect_nothing_is_required_of_reads(connection& on);
 
 }  // namespace leasehold::testing_postgres

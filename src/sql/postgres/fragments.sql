@@ -29,6 +29,13 @@ CASE WHEN current_setting('synchronous_standby_names') = ''
 CASE WHEN current_setting('synchronous_standby_names') <> ''
      THEN concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
 
+-- The same where a standby is required: without one a row that is found fails the statement, since
+-- the commit that wrote the row may have waited for none.
+-- fragment: carried on standby
+CASE WHEN current_setting('synchronous_standby_names') = ''
+     THEN set_config('synchronous_commit', 'no synchronous standby', true)
+     ELSE concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
+
 -- True when there are standbys and no commit waits for any. A subscriber to a part of the data
 -- alone is no standby.
 -- fragment: unwaited
