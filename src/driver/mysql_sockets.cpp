@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -45,23 +45,27 @@ bool leads_to(int descriptor, const address& server) {
 
 }  // namespace
 
-std::map<int, std::uint64_t> sockets_to(const address& server) {
-    std::map<int, std::uint64_t> found;
+// The link in /proc tells a socket from the one that had its number before, and touches nothing
+// that another thread uses.
+std::map<int, std::string> sockets_to(const address& server) {
+    std::map<int, std::string> found;
     std::error_code none;
     std::filesystem::directory_iterator each{"/proc/self/fd", none};
     for (; each != std::filesystem::directory_iterator{}; each.increment(none)) {
         const int descriptor = std::atoi(each->path().filename().c_str());
-        struct stat about {};
-        const bool is_one = leads_to(descriptor, server) && ::fstat(descriptor, &about) == 0;
-        if (is_one) found.emplace(descriptor, about.st_ino);
+        std::error_code is_closed;
+        const std::string link = std::filesystem::read_symlink(each->path(), is_closed);
+        if (link.starts_with("socket:") && leads_to(descriptor, server)) {
+            found.emplace(descriptor, link);
+        }
     }
     return found;
 }
 
-void close_new_at_exec(const address& server, const std::map<int, std::uint64_t>& before) {
-    for (const auto& [descriptor, inode] : sockets_to(server)) {
+void close_new_at_exec(const address& server, const std::map<int, std::string>& before) {
+    for (const auto& [descriptor, link] : sockets_to(server)) {
         const auto known = before.find(descriptor);
-        if (known != before.end() && known->second == inode) continue;
+        if (known != before.end() && known->second == link) continue;
         const int flags = ::fcntl(descriptor, F_GETFD);                    // NOLINT(*-vararg)
         if (flags >= 0) ::fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);  // NOLINT(*-vararg)
     }
