@@ -1,5 +1,5 @@
 #pragma once
-// How many jobs a worker claims at once, and how long the ends of its jobs wait for each other.
+// Says how many jobs a worker claims at once, and how long the ends of jobs wait for each other.
 //
 // A worker that measures claims as many jobs ahead as its threads begin within the horizon. It
 // claims none ahead in queues with limits, where others would wait for the places of these jobs,

@@ -1,5 +1,5 @@
 #pragma once
-// What a program inherits that this process starts.
+// The descriptors that a program inherits from this process.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace leasehold::testing {
 
-// The number of sockets.
+// The number of sockets among them.
 inline int inherited_sockets() {
     constexpr const char* command = "ls -l /proc/self/fd | grep -c 'socket:'";
     const std::unique_ptr<FILE, int (*)(FILE*)> said{::popen(command, "r"), &::pclose};

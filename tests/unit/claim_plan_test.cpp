@@ -1,4 +1,4 @@
-// How many jobs a worker claims at once.
+// The number of jobs that a worker claims at once.
 #include "jobs/claim_plan.hpp"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "jobs/job_executor.hpp"
-
 namespace leasehold::testing {
 namespace {
 

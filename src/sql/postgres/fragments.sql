@@ -32,9 +32,7 @@ CASE WHEN current_setting('synchronous_standby_names') <> ''
 -- The same where a standby is required: without one a row that is found fails the statement, since
 -- the commit that wrote the row may have waited for none.
 -- fragment: carried on standby
-CASE WHEN current_setting('synchronous_standby_names') = ''
-     THEN set_config('synchronous_commit', 'no synchronous standby', true)
-     ELSE concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
+concat({durable}, pg_logical_emit_message(true, 'leasehold', ''))
 
 -- True when there are standbys and no commit waits for any. A subscriber to a part of the data
 -- alone is no standby.
