@@ -175,12 +175,17 @@ reply owned_connection::run_committing(std::span<const message> batch) {
 reply owned_connection::run_begun(std::span<const message> batch) {
     if (!is_begin_due_) return run(batch);
     std::vector<message> all{message{message_kind::query, "", begin_sql}};
+    for (const char* each : caller_planning()) all.push_back({message_kind::query, "", each});
+    const std::size_t first = all.size();
     all.insert(all.end(), batch.begin(), batch.end());
     reply answer = run(all);
-    // Otherwise BEGIN itself has failed, and the transaction is as it was.
-    const bool has_begun = answer.results.front().empty() ||
-                           PQresultStatus(answer.results.front().front().get()) == PGRES_COMMAND_OK;
-    if (has_begun) {
+    // Otherwise BEGIN itself has failed, and the transaction is as it was. If another one of the
+    // first has failed, the caller finds its error in the place of its own statement's result.
+    for (std::size_t each = 0; each < first; ++each) {
+        const auto& results = answer.results.front();
+        const bool is_done =
+            results.empty() || PQresultStatus(results.front().get()) == PGRES_COMMAND_OK;
+        if (!is_done) break;
         is_begin_due_ = false;
         answer.results.erase(answer.results.begin());
     }
@@ -349,7 +354,10 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
 
 std::string owned_connection::begin_text() const {
     std::string text = begin_sql;
-    if (!is_pooled_) return text;
+    if (!is_pooled_) {
+        for (const char* each : caller_planning()) text += std::string{"; "} + each;
+        return text;
+    }
     const std::string bound = server_bound(limit_);
     text += "; SET LOCAL statement_timeout = " + bound + "; SET LOCAL lock_timeout = " + bound;
     if (checks_client_) text += "; SET LOCAL client_connection_check_interval = 1000";

@@ -13,9 +13,8 @@ struct setting {
 // We went through all that a user, a role or a database can set in PostgreSQL 15;
 // tests/fault/settings_test.cpp has a row for each that can be hostile. Missing here are settings
 // that our statements do not depend on (search_path, except for names without a schema, DateStyle,
-// TimeZone, bytea_output, how plans are made), settings that they give themselves
-// (synchronous_commit, isolation), and those that are refused by an error
-// (default_transaction_read_only, row_security).
+// TimeZone, bytea_output), settings that they give themselves (synchronous_commit, isolation), and
+// those that are refused by an error (default_transaction_read_only, row_security).
 //
 // client_min_messages: "cancelled the wait for the standby" is a WARNING, and alone tells a
 //     commit which a fail-over may undo from one it may not
@@ -29,6 +28,16 @@ constexpr std::array pinned{
     setting{"standard_conforming_strings", "on"},
     setting{"jit", "off"},
     setting{"plan_cache_mode", "auto"},
+};
+
+// The planner believes that a table which was empty, or had a row, when it was looked at fits on a
+// page. It then prefers to read all of it, and to sort, over any index, whatever the statement
+// says; a cached plan keeps that until the next ANALYZE. An index serves each statement of ours, so
+// these leave the planner indexes alone. A transaction of the caller has other statements, too, and
+// has the values that its role gives.
+constexpr std::array planning{
+    setting{"enable_seqscan", "off"},
+    setting{"enable_bitmapscan", "off"},
 };
 
 std::string in_quotes(std::string_view plain) {
@@ -48,11 +57,17 @@ std::string raised_column(std::string_view name, const std::string& least_ms) {
 
 std::string pinned_columns(std::string_view is_local) {
     std::string text;
-    for (const setting& each : pinned) {
+    const auto add = [&](const setting& each) {
         text += ", set_config(" + in_quotes(each.name) + ", " + in_quotes(each.value) + ", " +
                 std::string{is_local} + ")";
-    }
+    };
+    for (const setting& each : pinned) add(each);
+    for (const setting& each : planning) add(each);
     return text;
+}
+
+std::array<const char*, 2> caller_planning() {
+    return {"SET LOCAL enable_seqscan = DEFAULT", "SET LOCAL enable_bitmapscan = DEFAULT"};
 }
 
 std::string pinned_statements() {

@@ -2,6 +2,7 @@
 // Private to the PostgreSQL driver: the settings of a session of our own, or of one transaction in
 // a session that a pooler shares, so that no value of a role, a database or the server bends a
 // statement.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,13 @@ std::string set_up_text(set_up_question how);
 std::string origin_words(set_up_question how);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which
-// begin with a comma, and statements, which begin with a semicolon.
+// begin with a comma, and statements, which begin with a semicolon. The columns also hold the
+// planner to indexes; the statements are for a transaction of the caller, and do not.
 std::string pinned_columns(std::string_view is_local);
 std::string pinned_statements();
+
+// Statements for a transaction of the caller in a session of our own: the planner has all the ways
+// there that the role, the database or the server gives it.
+std::array<const char*, 2> caller_planning();
 
 }  // namespace leasehold::postgres

@@ -48,7 +48,7 @@ TEST_P(holder_cost, trying_reads_the_holders_of_its_key) {
         hold got{each, wanted.owner, {}, wanted.kind};
         expect_reads(
             "permit of " + each.name() + ", granted",
-            with_each(each, {2, 3, 150}, {10, 24, 1'000}),
+            with_each(each, {is_of_one_row() ? 3 : 2, 3, 150}, {10, 24, 1'000}),
             [&](connection& on, store_set& stores) {
                 const auto found = stores.get<holder_store>().try_acquire(on, wanted);
                 EXPECT_EQ(found.status, holder_status::granted);
@@ -128,7 +128,9 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
     expect_reads("which_are_held", {2, 3 + 1, 50}, [&](connection& on, store_set& stores) {
         EXPECT_TRUE(stores.get<holder_store>().which_are_held(on, {got}).at(0));
     });
-    expect_reads("prove", {1, 1, 50}, [&](connection& on, store_set& stores) {
+    // A planner that believes in a table of one row may read a few pages in a caller's transaction.
+    const std::int64_t few_pages = is_of_one_row() ? size().holders + 10 : 0;
+    expect_reads("prove", {1 + few_pages, 1, 50}, [&](connection& on, store_set& stores) {
         on.begin();
         EXPECT_TRUE(stores.get<holder_store>().prove(on, got));
         on.commit();

@@ -77,6 +77,8 @@ std::vector<std::string> filled::plans() {
         "force_custom_plan",
         "force_generic_plan_of_empty_tables",
         "force_custom_plan_of_empty_tables",
+        "force_generic_plan_of_one_row",
+        "force_custom_plan_of_one_row",
         "force_custom_plan_never_gathered"};
 }
 

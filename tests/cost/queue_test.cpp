@@ -30,8 +30,7 @@ TEST_P(queue_cost, a_release_hands_over_by_reading_the_first_waiter) {
 }
 
 TEST_P(queue_cost, the_dead_before_it_cost_some_rows_each) {
-    static std::int64_t number = 0;
-    const hold held = hold_of(mourned_key(++number));
+    const hold held = next_mourned_hold();
     expect_reads(
         "hand_over past ten dead",
         {4 + 12 + 6 * 10, 13 + 4 * 10, 500 + 20 * 10},

@@ -97,7 +97,7 @@ std::int64_t filled::of(const bound& all) noexcept {
 }
 
 std::vector<std::string> filled::plans() {
-    return {"fresh", "of_empty_tables", "never_gathered"};
+    return {"fresh", "of_empty_tables", "of_one_row", "never_gathered"};
 }
 void filled::plan(const std::string&) const {}
 

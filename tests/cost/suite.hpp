@@ -30,6 +30,7 @@ protected:
     }
 
     bool is_fresh() const { return all_.is_fresh(); }
+    bool is_of_one_row() const { return GetParam().ends_with("of_one_row"); }
     const volume& size() const { return all_.size(); }
     database beside() const { return all_.beside(); }
 
@@ -39,6 +40,11 @@ protected:
     hold next_hold() const {
         const std::int64_t number = next_number();
         return {lock_key(number), numbered(number), {number}};
+    }
+    // The hold of a mourned key that no other test has had.
+    hold next_mourned_hold() const {
+        static std::map<const filled*, std::int64_t> last;
+        return hold_of(mourned_key(++last[&all_]));
     }
     session_id session_of(const hold& held) const {
         return numbered(held.token.number % size().sessions + 1);

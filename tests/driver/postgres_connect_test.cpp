@@ -208,6 +208,25 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
     EXPECT_TRUE(shown.ends_with(":" + std::to_string(getpid()))) << shown;
 }
 
+// The planner is held to indexes for the statements of the library alone. The role gives one
+// setting here that is not the server's.
+TEST_F(postgres_connect_test, a_transaction_of_the_caller_is_planned_as_the_role_wants) {
+    const char* ask =
+        "SELECT current_setting('enable_seqscan') || ' ' || current_setting('enable_bitmapscan')";
+    const auto on =
+        postgres::connect(address{url_}.url() + "?options=-c%20enable_bitmapscan%3Doff", 2s, {10s});
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "off off");
+        on->begin();
+        EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "on off");
+        on->commit();
+        on->begin();
+        on->execute_script("SELECT 1");
+        EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "on off");
+        on->rollback();
+    }
+}
+
 TEST_F(postgres_connect_test, an_opened_database_works_and_connects_only_when_used) {
     EXPECT_EQ(postgres::open(url_).server().engine, engine::postgres);
     // Nobody listens there: only a use would notice.

@@ -150,15 +150,16 @@ TEST_F(postgres_pooler_test, the_shared_session_is_left_as_it_was) {
         "SELECT current_setting('default_transaction_isolation') || ' '"
         " || current_setting('statement_timeout') || ' '"
         " || current_setting('lock_timeout') || ' '"
+        " || current_setting('enable_seqscan') || ' '"
         " || (SELECT count(*) FROM pg_prepared_statements)";
     const auto on = open_pooled(2s);
-    EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms 0");
+    EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms off 0");
     on->begin();
-    EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms 0");
+    EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms on 0");
     on->commit();
     const postgres::connection_handle other{PQconnectdb(pooler_->here().url().c_str())};
     PGresult* const got = PQexec(other.get(), ask);
-    EXPECT_STREQ(PQgetvalue(got, 0, 0), "serializable 0 0 0");
+    EXPECT_STREQ(PQgetvalue(got, 0, 0), "serializable 0 0 on 0");
     PQclear(got);
 }
 

@@ -139,12 +139,13 @@ SELECT a.kind, count(*)
 SELECT 1 FROM {prefix}job_history WHERE prune_at <= {wall} LIMIT 1;
 
 -- $1 how many, $2 behind how many. Index: job_history_prune. Reads: 2 rows for each, and those
--- before them.
+-- before them; all of the history, if the statistics of SQLite are of a table of one row.
 -- name: prune
 DELETE FROM {prefix}job_history WHERE id IN (
-    SELECT h.id FROM {prefix}job_history h
+    SELECT h.id FROM {prefix}job_history h INDEXED BY {bare}job_history_prune
      WHERE h.prune_at <= {wall}
-       AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.needs_id = h.id)
+       AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n INDEXED BY {bare}job_need_needs
+                        WHERE n.needs_id = h.id)
      ORDER BY h.prune_at, h.id LIMIT $1 OFFSET $2);
 
 -- ---- managing
@@ -195,7 +196,8 @@ SELECT CAST(state AS INTEGER) FROM {prefix}job_history WHERE id = $1;
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past rows that were not asked for.
+-- from there on, past rows that were not asked for; from its first row on, if the statistics of
+-- SQLite are of a table of one row.
 -- name: list
 SELECT * FROM (
     SELECT * FROM (
