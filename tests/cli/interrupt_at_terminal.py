@@ -35,9 +35,9 @@ class Watch:
         self.said = b""
         self.status = None
 
-    def until(self, is_so, patience=20):
+    def until(self, is_so, timeout=20):
         """Reads meanwhile what the command writes."""
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while not is_so():
             if time.monotonic() > deadline:
                 return False

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int slice_ms = 10;  // how soon a proxy heeds a command
 
-bool is_readable(int socket, int patience_ms) {
+bool is_readable(int socket, int timeout_ms) {
     pollfd watched{socket, POLLIN, 0};
-    return ::poll(&watched, 1, patience_ms) > 0;
+    return ::poll(&watched, 1, timeout_ms) > 0;
 }
 
 void write_all(int socket, std::string_view bytes) {

@@ -141,9 +141,9 @@ void relay::cut_handshake(const pair& which) {
     if (bytes.begin() + count - version_end <= to_high_byte) return;
     *(version_end + to_high_byte) |= 0x08;
     ::send(which.client, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL);
-    constexpr int patience_ms = 2000;
+    constexpr int timeout_ms = 2000;
     pollfd asked{which.client, POLLIN, 0};
-    if (::poll(&asked, 1, patience_ms) == 1) {
+    if (::poll(&asked, 1, timeout_ms) == 1) {
         static_cast<void>(::recv(which.client, bytes.data(), bytes.size(), 0));
         ++handshakes_cut_;
     }

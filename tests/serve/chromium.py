@@ -78,13 +78,13 @@ class Chromium:
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def call(self, method, parameters=None, session=None, patience=30):
+    def call(self, method, parameters=None, session=None, timeout=30):
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters or {}}
         if session:
             message["sessionId"] = session
         os.write(self.sink, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while True:
             answer = self._receive(deadline)
             if answer.get("id") == self.number:
@@ -93,8 +93,8 @@ class Chromium:
                 return answer["result"]
             self.events.append(answer)
 
-    def wait_for(self, method, patience=30):
-        deadline = time.monotonic() + patience
+    def wait_for(self, method, timeout=30):
+        deadline = time.monotonic() + timeout
         while True:
             for each in self.events:
                 if each.get("method") == method:
@@ -148,8 +148,8 @@ class Tab:
             raise RuntimeError(json.dumps(answer["exceptionDetails"])[:500])
         return answer["result"].get("value")
 
-    def until(self, script, patience=20):
-        deadline = time.monotonic() + patience
+    def until(self, script, timeout=20):
+        deadline = time.monotonic() + timeout
         while not self.evaluate(script):
             if time.monotonic() > deadline:
                 raise TimeoutError("never true: " + script)

@@ -7,7 +7,7 @@ import urllib.request
 
 url, wanted = sys.argv[1:3]
 is_never = "never" in sys.argv
-PATIENCE = 4.0
+TIMEOUT = 4.0
 
 
 def load(path):
@@ -18,7 +18,7 @@ def load(path):
     except urllib.error.HTTPError as refused:
         status, body = refused.code, refused.read().decode()
     took = time.monotonic() - began
-    if took > PATIENCE:
+    if took > TIMEOUT:
         sys.exit(f"/{path} took {took:.1f} s")
     return status, body
 

@@ -101,8 +101,8 @@ class Terminal:
             else:
                 self.put(piece)
 
-    def read(self, patience):
-        if not select.select([self.master], [], [], patience)[0]:
+    def read(self, timeout):
+        if not select.select([self.master], [], [], timeout)[0]:
             return True
         try:
             piece = os.read(self.master, 65536)
@@ -114,8 +114,8 @@ class Terminal:
     def lines(self):
         return ["".join(row).rstrip() for row in self.screen[self.is_other]]
 
-    def until(self, what, found, patience=20):
-        deadline = time.monotonic() + patience
+    def until(self, what, found, timeout=20):
+        deadline = time.monotonic() + timeout
         while self.is_frame_open or not found():
             if time.monotonic() > deadline or not self.read(0.1):
                 failures.append(f"never {what}: " + "\n".join(self.lines()))

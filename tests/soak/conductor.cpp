@@ -40,7 +40,7 @@ void conductor::run() {
             std::to_string(operations_per_second_min) + " are needed"
         );
     }
-    inject_until(clock::now() + plan_.length - liveness_patience);
+    inject_until(clock::now() + plan_.length - liveness_timeout);
     drain();
     take_everything();
     finish_jobs();
@@ -141,7 +141,7 @@ void conductor::drain() {
     what.what = operation::drain;
     what.when = phase::note;
     history_.write(what);
-    watch_until(clock::now() + liveness_patience);
+    watch_until(clock::now() + liveness_timeout);
     end_crew();
 }
 
@@ -161,11 +161,11 @@ void conductor::take_everything() {
     };
     for (int each = 0; each < shares_per_kind; ++each) {
         const int shared = share_of(share_kind::shared, each);
-        demand(shared_mutex{last, key_of(shared)}.acquire_for(liveness_patience), shared);
+        demand(shared_mutex{last, key_of(shared)}.acquire_for(liveness_timeout), shared);
         const int permits = share_of(share_kind::permits, each);
         const auto all = capacity_of(permits);
         semaphore room{last, key_of(permits), all};
-        demand(room.acquire_for(liveness_patience, all), permits);
+        demand(room.acquire_for(liveness_timeout, all), permits);
     }
 }
 
@@ -186,7 +186,7 @@ void conductor::take_key(session& last, int key) {
     what.when = phase::invoke;
     what.key = key;
     history_.write(what);
-    auto got = mutex{last, key_of(key)}.acquire_for(liveness_patience);
+    auto got = mutex{last, key_of(key)}.acquire_for(liveness_timeout);
     if (!got) {
         throw std::runtime_error("C7: key " + std::to_string(key) + " cannot be had again");
     }

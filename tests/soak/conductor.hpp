@@ -18,7 +18,7 @@
 namespace leasehold::soak {
 
 constexpr milliseconds ttl{1000};
-constexpr milliseconds liveness_patience = ttl + milliseconds{5000};
+constexpr milliseconds liveness_timeout = ttl + milliseconds{5000};
 
 struct plan {
     std::string backend;

@@ -25,7 +25,7 @@ findings judge(const account& all, std::int64_t commits_min) {
     add(check_effects(all.locks));
     add(check_sets(all.locks));
     add(check_control(all.locks));
-    add(check_liveness(all.locks, liveness_patience));
+    add(check_liveness(all.locks, liveness_timeout));
     add(check_weights(all.shares));
     add(check_share_tokens(all.shares));
     add(check_proofs(all.shares));

@@ -28,7 +28,7 @@ protected:
     connector connect() {
         return [this](milliseconds timeout) {
             ++attempts_;
-            patience_ = timeout.count();
+            asked_timeout_ = timeout.count();
             if (broken_) {
                 error_facts facts;
                 facts.is_passing = is_passing_;
@@ -43,7 +43,7 @@ protected:
     std::atomic<int> attempts_ = 0;
     std::atomic<bool> broken_ = false;
     std::atomic<bool> is_passing_ = true;
-    std::atomic<milliseconds::rep> patience_ = 0;
+    std::atomic<milliseconds::rep> asked_timeout_ = 0;
 };
 
 inline errc code_of_take(pool& from, const bounds& of_call = {}) {

@@ -27,7 +27,7 @@ class made_call final : public unattended_call {
 public:
     using step = std::function<std::optional<time_point>(int number)>;
     made_call(step what, std::chrono::nanoseconds timeout, const void* owner = nullptr)
-        : what_(std::move(what)), patience_(timeout), owner_(owner) {}
+        : what_(std::move(what)), timeout_(timeout), owner_(owner) {}
 
     const void* owner() const noexcept override { return owner_; }
     std::optional<time_point> go_on() noexcept override {
@@ -36,7 +36,7 @@ public:
         is_under_way_ = false;
         return next;
     }
-    time_point give_up_at() const noexcept override { return local_clock::now() + patience_; }
+    time_point give_up_at() const noexcept override { return local_clock::now() + timeout_; }
     void give_up() noexcept override { ++given_up_; }
 
     int steps() const { return steps_; }
@@ -44,7 +44,7 @@ public:
 
 private:
     const step what_;
-    const std::chrono::nanoseconds patience_;
+    const std::chrono::nanoseconds timeout_;
     const void* const owner_;
     std::atomic<int> steps_ = 0, given_up_ = 0;
     std::atomic<bool> is_under_way_ = false;

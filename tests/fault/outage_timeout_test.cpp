@@ -42,7 +42,7 @@ const char* name_of(away how) {
     return "unknown";
 }
 
-class outage_patience : public server_suite, public ::testing::WithParamInterface<away> {
+class outage_timeout : public server_suite, public ::testing::WithParamInterface<away> {
 protected:
     // The default, and the second that the client library of MySQL and MariaDB has besides.
     static constexpr milliseconds statement_timeout{3500};
@@ -144,14 +144,14 @@ protected:
 };
 
 // The server cannot be reached at all.
-class outage_for_good : public outage_patience {};
+class outage_for_good : public outage_timeout {};
 
 std::string name_of_case(const ::testing::TestParamInfo<away>& which) {
     return name_of(which.param);
 }
 INSTANTIATE_TEST_SUITE_P(
     of,
-    outage_patience,
+    outage_timeout,
     ::testing::Values(away::silent, away::refusing, away::half_open, away::dropping),
     name_of_case
 );
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_case
 );
 
-TEST_P(outage_patience, a_wait_ends_by_its_deadline) {
+TEST_P(outage_timeout, a_wait_ends_by_its_deadline) {
     database db = current().open({});
     session other{db, calm("other")};
     start_programs(calm("patient"));
@@ -173,7 +173,7 @@ TEST_P(outage_patience, a_wait_ends_by_its_deadline) {
     expect_all_ended(start, 1000ms + statement_timeout + tolerance);
 }
 
-TEST_P(outage_patience, a_wait_ends_when_it_is_cancelled) {
+TEST_P(outage_timeout, a_wait_ends_when_it_is_cancelled) {
     database db = current().open({});
     session other{db, calm("other")};
     start_programs(calm("cancelled"));
@@ -224,7 +224,7 @@ TEST_P(outage_for_good, a_lost_lease_is_not_waited_for) {
     expect_within(tolerance, since(start), "three lost leases and a run over its limit");
 }
 
-TEST_P(outage_patience, the_end_of_a_program_takes_one_statement_timeout) {
+TEST_P(outage_timeout, the_end_of_a_program_takes_one_statement_timeout) {
     database db = open();
     auto within = std::make_unique<session>(db, session_settings{});
     auto held = mutex{*within, fresh("k")}.try_acquire();
@@ -240,7 +240,7 @@ TEST_P(outage_patience, the_end_of_a_program_takes_one_statement_timeout) {
     expect_within(4000ms + tolerance, since(start), "the end");
 }
 
-class outage_of_old_connections : public outage_patience {};
+class outage_of_old_connections : public outage_timeout {};
 INSTANTIATE_TEST_SUITE_P(
     of, outage_of_old_connections, ::testing::Values(away::dropping), name_of_case
 );
