@@ -36,6 +36,15 @@ void require_file(const std::string& path, bool may_create) {
     struct stat found {};
     if (stat(path.c_str(), &found) == 0) {
         if (S_ISREG(found.st_mode)) {
+            // Beside each name is another log: a grant in one would be unknown under the other.
+            if (found.st_nlink > 1) {
+                throw error(
+                    errc::unsupported,
+                    path +
+                        " has several hard links, and programs that use different ones do not "
+                        "see each other's locks; remove all but one, or use symbolic links"
+                );
+            }
             if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0 || errno != EACCES) return;
             throw error(
                 errc::permission_denied, path + " may not be read; check the file's permissions"

@@ -1,6 +1,7 @@
 // SQLite: an older copy is put in the place of the file that everybody has open. A process that
 // opens the database from then on has that one.
 #include <filesystem>
+#include <set>
 
 #include "conformance/suite.hpp"
 #include "leasehold/driver/sqlite.hpp"
@@ -63,6 +64,52 @@ TEST_F(replaced_file, a_grant_that_is_not_in_it_is_told_to_its_holder_within_a_h
     EXPECT_FALSE(is_granted(mutex(other, "kept").try_acquire()));
     EXPECT_TRUE(eventually([&] { return is_granted(mutex(other, "released").try_acquire()); }))
         << "its release is not in the file either";
+}
+
+// A log lies beside each name, so a program that uses the other one would be granted held keys.
+TEST_F(replaced_file, a_file_of_two_names_is_refused_and_a_symbolic_link_is_the_same_database) {
+    session one{open(), calm("one")};
+    auto held = mutex{one, "k"}.try_acquire();
+    ASSERT_TRUE(held);
+    const auto named = [&](const char* name) {
+        return sqlite::open("sqlite:" + (in_ / name).string(), {});
+    };
+    fs::create_symlink("locks.db", in_ / "symbolic.db");
+    session same{named("symbolic.db"), calm("same")};
+    EXPECT_FALSE(is_granted(mutex(same, "k").try_acquire()));
+    transaction tx = same.database().begin();
+    held->verify_in(tx);
+    tx.rollback();
+    fs::create_hard_link(in_ / "locks.db", in_ / "hard.db");
+    for (const char* each : {"hard.db", "locks.db"}) {
+        const auto refused = thrown_by([&] { session{named(each), calm("other")}.end(); });
+        ASSERT_TRUE(refused) << each;
+        EXPECT_EQ(refused->code(), errc::unsupported) << refused->what();
+    }
+    EXPECT_TRUE(held->verify()) << "on the connection that was open before";
+    fs::remove(in_ / "hard.db");
+    session again{open(), calm("again")};
+    EXPECT_FALSE(is_granted(mutex(again, "k").try_acquire()));
+}
+
+// The same URL leads to another database, as after a fail-over: what is here is not there.
+TEST_F(replaced_file, a_url_that_leads_elsewhere_proves_nothing) {
+    fs::rename(in_ / "locks.db", in_ / "first.db");
+    fs::create_symlink("first.db", in_ / "locks.db");
+    session one{open(), calm("one")};
+    auto held = mutex{one, "k"}.try_acquire();
+    ASSERT_TRUE(held);
+    fs::remove(in_ / "locks.db");
+    fs::create_symlink("second.db", in_ / "locks.db");
+    migrate(open());
+    database elsewhere = open();
+    transaction tx = elsewhere.begin();
+    const auto refused = thrown_by([&] { held->verify_in(tx); });
+    ASSERT_TRUE(refused);
+    const std::set<errc> right{errc::lease_lost, errc::wrong_transaction};
+    EXPECT_TRUE(right.contains(refused->code())) << refused->what();
+    tx.rollback();
+    EXPECT_TRUE(mutex(one, "other").try_acquire()) << "it goes on where it began, or throws";
 }
 
 }  // namespace

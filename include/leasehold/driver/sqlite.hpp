@@ -12,7 +12,8 @@
 //
 // Errors: invalid_argument for a malformed URL; schema_missing if there is no file yet;
 // connection_failed if the folder is missing; permission_denied without the right to read it;
-// read_only without the right to write to the file or folder.
+// read_only without the right to write to the file or folder; unsupported for a file with several
+// hard links, since there is a log beside each name. Symbolic links are fine.
 // Threads: as database.hpp and connection.hpp say.
 #include <memory>
 #include <string_view>
