@@ -83,7 +83,8 @@ using parameters = std::vector<value>;
 using column_names = std::shared_ptr<const std::vector<std::string>>;
 
 // A column is named by its place, from 0 on, or as the database names it, letter by letter. Of
-// several of one name the first counts. Throws database_error where there is no such column.
+// several of one name the first counts. Throws database_error where there is no such column, and
+// where it holds null or another type than was asked for; the message names the column.
 struct LEASEHOLD_EXPORT row {
     std::vector<value> columns{};
     column_names names{};
@@ -99,26 +100,37 @@ struct LEASEHOLD_EXPORT row {
     }
     template <class Column>
     std::int64_t integer(Column column) const {
-        return at(column).integer();
+        return read(column, &value::integer);
     }
     template <class Column>
     bool boolean(Column column) const {
-        return at(column).boolean();
+        return read(column, &value::boolean);
     }
     template <class Column>
     double real(Column column) const {
-        return at(column).real();
+        return read(column, &value::real);
     }
     template <class Column>
     const std::string& text(Column column) const {
-        return at(column).text();
+        return read(column, &value::text);
     }
     template <class Column>
     const std::string& bytes(Column column) const {
-        return at(column).bytes();
+        return read(column, &value::bytes);
     }
 
 private:
+    template <class Column, class Got>
+    Got read(Column column, Got (value::*as)() const) const {
+        const value& found = at(column);
+        try {
+            return (found.*as)();
+        } catch (...) {
+            refuse_type(found);
+        }
+    }
+    // Throws what is being handled anew, with the name of that column.
+    [[noreturn]] void refuse_type(const value& of) const;
     [[noreturn]] void refuse(std::size_t place) const;
 };
 

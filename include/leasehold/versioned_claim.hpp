@@ -78,10 +78,10 @@
 // on MySQL and MariaDB see time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch if the
-// database is not as the mapping says; constraint if the version is the greatest its column holds
-// (a claim of several passes over such rows); wrong_transaction if none is open, it has failed, the
-// connection is in pipeline mode, or it is of another engine than the one first used. All come
-// before anything is sent that could hurt. Before a call refuses an argument, it reads the
+// database is not as the mapping says; constraint if the version is the greatest its column holds,
+// or is null (a claim of several passes over such rows); wrong_transaction if none is open, it has
+// failed, the connection is in pipeline mode, or it is of another engine than the one first used.
+// All come before anything is sent that could hurt. Before a call refuses an argument, it reads the
 // description of the table again, with the user's rights.
 // Threads: safe; copies share their knowledge of the table. One object, one database, one user.
 // Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.

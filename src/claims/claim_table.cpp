@@ -36,7 +36,9 @@ void require_fit(
     require_right(table, column, use);
     const std::string clause = misfit(column, given, use);
     if (clause.empty()) return;
-    throw error(errc::invalid_argument, "column " + name + " " + clause);
+    throw error(
+        errc::invalid_argument, "column " + name + " of table " + table.table.name + " " + clause
+    );
 }
 
 void require_due(const known_table& table, const std::string& name, time_kind times) {
@@ -225,7 +227,11 @@ void require_key(
     }
     for (std::size_t at = 0; at < key.size(); ++at) {
         if (values[at].is_null()) {
-            throw error(errc::invalid_argument, "column " + key[at] + " of a key is null");
+            throw error(
+                errc::invalid_argument,
+                "the value for column " + key[at] + " of the key of table " + table.table.name +
+                    " is null, which names no row: give the value that the row has there"
+            );
         }
         require_fit(table, key[at], values[at], value_use::key);
     }

@@ -114,6 +114,14 @@ std::optional<found_row> plain_table_store::read(
         asking.from(mapping.table).sql(" WHERE ").key_is(mapping.key, key).run(inside);
     if (found.rows.empty()) return std::nullopt;
     const row& first = found.rows[0];
+    if (first.is_null(1 + mapping.key.size())) {
+        throw error(
+            errc::constraint,
+            "column " + mapping.version + " of table " + mapping.table.name +
+                ", the version, is null in this row, which cannot be claimed or changed: set it to "
+                "0, and make the column NOT NULL"
+        );
+    }
     return found_row{
         versioned_row_of(first, 1, mapping.key.size(), mapping.columns.size()),
         first.integer(0) == 1};
@@ -255,7 +263,7 @@ versioned_row plain_table_store::versioned_row_of(
     const auto begin = from.columns.begin() + static_cast<std::ptrdiff_t>(first);
     const auto version = begin + static_cast<std::ptrdiff_t>(keys);
     made.key.assign(begin, version);
-    made.version = version->is_null() ? 0 : version->integer();
+    made.version = version->is_null() ? 0 : from.integer(first + keys);
     made.columns.columns.assign(version + 1, version + 1 + static_cast<std::ptrdiff_t>(columns));
     return made;
 }

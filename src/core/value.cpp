@@ -99,6 +99,17 @@ const value& row::at(std::string_view name) const {
     );
 }
 
+void row::refuse_type(const value& of) const {
+    const auto place = static_cast<std::size_t>(&of - columns.data());
+    const bool is_named = names && place < names->size();
+    const std::string name = is_named ? "'" + (*names)[place] + "'" : std::to_string(place);
+    try {
+        throw;
+    } catch (const error& failure) {
+        throw error(failure.code(), "column " + name + " of a row: " + failure.what());
+    }
+}
+
 void row::refuse(std::size_t place) const {
     throw error(
         errc::database_error,

@@ -219,6 +219,31 @@ TEST_P(unfit_suite, what_becomes_null_may_be_null) {
     tx->commit();
 }
 
+TEST_P(unfit_suite, a_null_that_a_claim_needs_is_named_with_its_table) {
+    make("id BIGINT PRIMARY KEY, status VARCHAR(9) NOT NULL, version BIGINT", "1, 'free', NULL");
+    define("INSERT INTO " + other_ + " VALUES (2, 'free', 1)");
+    versioned_mapping mapping = tickets();
+    mapping.order = {"id"};
+    const versioned_claim claims{mapping};
+    const auto tx = begin();
+    const auto expect_named = [&](errc code, const std::string& column, auto ask) {
+        const auto failure = thrown_by(ask);
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), code);
+        const std::string said = failure->what();
+        EXPECT_TRUE(contains(said, column)) << said;
+        EXPECT_TRUE(contains(said, "of table " + mapping.table.name)) << said;
+    };
+    const auto claimed = [&](const value& key) {
+        return [&claims, &tx, key] { (void)claims.try_claim_in(tx->ref(), {key}); };
+    };
+    expect_named(errc::constraint, "column version", claimed(1));
+    expect_named(errc::constraint, "column version", [&] { (void)claims.read_in(tx->ref(), {1}); });
+    expect_named(errc::invalid_argument, "column id", claimed(nullptr));
+    EXPECT_EQ(claims.try_claim_some_in(tx->ref(), 2).size(), 1U) << "passes over that row";
+    tx->rollback();
+}
+
 TEST_P(unfit_suite, truth_values_are_keys_and_states) {
     make(
         "tenant BIGINT NOT NULL, wing BOOLEAN NOT NULL, taken BOOLEAN NOT NULL, version BIGINT "

@@ -179,6 +179,18 @@ TEST(value_test, a_row_reads_by_the_names_of_its_columns) {
     EXPECT_EQ(unknown(row{{1}}), "a row has no column 'Id': its columns have no names");
 }
 
+TEST(value_test, a_row_names_the_column_that_holds_null_or_another_type) {
+    using names = column_names::element_type;
+    const row found{{nullptr, "two"}, std::make_shared<names>(names{"price", "label"})};
+    const std::string null = "column 'price' of a row: a column holds null where an integer was";
+    EXPECT_TRUE(refusal_of([&] { found.integer("price"); }).starts_with(null));
+    EXPECT_TRUE(refusal_of([&] { found.integer(0); }).starts_with(null)) << "by its place, too";
+    const std::string text = "column 'label' of a row: a column holds text where a real number";
+    EXPECT_TRUE(refusal_of([&] { found.real("label"); }).starts_with(text));
+    const row nameless{{nullptr}};
+    EXPECT_TRUE(refusal_of([&] { nameless.text(0); }).starts_with("column 0 of a row: "));
+}
+
 TEST(value_test, a_truth_value_is_0_or_1) {
     EXPECT_TRUE(value{1}.boolean());
     EXPECT_FALSE(value{0}.boolean());
