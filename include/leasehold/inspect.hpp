@@ -8,6 +8,7 @@
 // Does not promise: that an answer is still true when you read it.
 //
 // Threads: safe. Errors: those of the database.
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_holders(const database& db, const k
 LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
     const database& db, std::string_view prefix = {}
 );
+// For list_locks(db, {}), which two overloads would take else: lists all.
+inline std::vector<lock_info> list_locks(const database& db, std::nullptr_t) {
+    return list_locks(db, std::string_view{});
+}
 
 // A page of keys, in byte order of their names: see page.hpp.
 struct lock_filter {
