@@ -1,5 +1,6 @@
 #pragma once
-// The arguments and the number of calls of the completion of one acquire_async().
+// The arguments and the number of calls of the completion of one acquire_async(), or of another
+// call of that kind.
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -15,10 +16,11 @@
 
 namespace leasehold::testing {
 
-class answer {
+template <class Outcome>
+class answer_of {
 public:
     auto taker() const {
-        return [to = inner_](std::exception_ptr failure, acquisition got) noexcept {
+        return [to = inner_](std::exception_ptr failure, Outcome got) noexcept {
             to->take(std::move(failure), std::move(got));
         };
     }
@@ -31,7 +33,7 @@ public:
         return eventually([&] { return times() > 0; });
     }
     // Waits for it as the library waits, so that a test's time goes on. Throws a failure.
-    acquisition get() const {
+    Outcome get() const {
         std::unique_lock guard{inner_->mutex};
         wait_until(guard, inner_->changed, {}, local_clock::time_point::max(), [&] {
             return inner_->times > 0;
@@ -46,7 +48,7 @@ public:
 
 private:
     struct taken {
-        void take(std::exception_ptr with, acquisition what) {
+        void take(std::exception_ptr with, Outcome what) {
             {
                 const std::lock_guard guard{mutex};
                 ++times;
@@ -60,10 +62,11 @@ private:
         std::condition_variable_any changed;
         int times = 0;
         std::exception_ptr failure;
-        std::optional<acquisition> got;
+        std::optional<Outcome> got;
         std::thread::id by;
     };
     std::shared_ptr<taken> inner_ = std::make_shared<taken>();
 };
+using answer = answer_of<acquisition>;
 
 }  // namespace leasehold::testing

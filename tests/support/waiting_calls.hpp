@@ -80,17 +80,27 @@ inline std::shared_ptr<void> by_writer(session& by, const key& name) {
 }
 
 // Waits like a program that has a thread to wait with all the same.
-inline waiting_call::call callback_of(session& in, const key& name) {
-    return [on = std::make_shared<mutex>(in, name)](const auto& most, const auto& stop) {
-        const auto start = [&](std::chrono::nanoseconds length) {
-            const answer told;
-            on->acquire_async({.timeout = length, .cancel = stop}, told.taker());
-            return told.get();
+template <class Outcome, class Lock, class Begin>
+waiting_call::call callback_of(Lock made, Begin begin) {
+    return
+        [on = std::make_shared<Lock>(std::move(made)), begin](const auto& most, const auto& stop) {
+            const auto start = [&](std::chrono::nanoseconds length) {
+                const answer_of<Outcome> told;
+                ((*on).*begin)({.timeout = length, .cancel = stop}, told.taker());
+                return told.get();
+            };
+            return by_length(
+                most, [&] { return start(std::chrono::nanoseconds::max()); }, start
+            );
         };
-        return by_length(
-            most, [&] { return start(std::chrono::nanoseconds::max()); }, start
-        );
-    };
+}
+inline waiting_call::call acquire_async_of(session& in, const key& name) {
+    return callback_of<acquisition>(mutex{in, name}, &mutex::acquire_async);
+}
+inline waiting_call::call campaign_async_of(session& in, const key& name) {
+    return callback_of<campaign_result>(
+        leader_election{in, name}, &leader_election::campaign_async
+    );
 }
 
 inline waiting_call::call shared_of(session& in, const key& name) {
@@ -172,7 +182,7 @@ inline const std::vector<waiting_call>& waiting_calls() {
              return acquire_of(mutex{in, name});
          },
          by_mutex},
-        {"mutex_by_callback", callback_of, by_mutex},
+        {"mutex_by_callback", acquire_async_of, by_mutex},
         {"shared_mutex",
          [](session& in, const key& name) {
              return acquire_of(shared_mutex{in, name});
@@ -193,6 +203,7 @@ inline const std::vector<waiting_call>& waiting_calls() {
         {"barrier", barrier_of},
         {"latch", latch_of, {}, false},
         {"campaign", campaign_of, by_mutex},
+        {"campaign_by_callback", campaign_async_of, by_mutex},
         {"leader_watch", watch_of, {}, false},
     };
     return all;
