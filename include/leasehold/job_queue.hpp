@@ -165,6 +165,7 @@ enum class cancel_outcome {
 };
 LEASEHOLD_EXPORT const char* name_of(cancel_outcome outcome) noexcept;
 
+// Does not wait for a handler: the worker tells it with its next poll, 1 to 2 s later by default.
 LEASEHOLD_EXPORT cancel_outcome cancel_job(const database& db, job_id id);
 
 enum class retry_outcome {
