@@ -1,9 +1,9 @@
 #pragma once
 // The pointer from an object to its implementation. A move leaves it empty.
 //
-// Errors: a call of an object that was moved from throws invalid_argument, "this lease was moved
+// Errors: a call of an object that was moved from throws invalid_argument, "this mutex was moved
 // from". Such an object may be assigned to and destroyed; session::end() and
-// transaction::rollback() of it do nothing.
+// transaction::rollback() of it do nothing. A lease that was moved from is spent: see lease.hpp.
 #include <cstddef>
 #include <utility>
 
@@ -14,6 +14,7 @@ namespace leasehold {
 struct handle_maker;  // private: src/core/handle_maker.hpp
 
 [[noreturn]] LEASEHOLD_EXPORT void refuse_moved_from(const char* what);
+[[noreturn]] LEASEHOLD_EXPORT void refuse_spent(const char* what);  // lease_lost
 
 // The name of a class, as an argument of a template.
 template <std::size_t Size>
@@ -24,14 +25,14 @@ struct handle_name {
     char text[Size]{};
 };
 
-template <class Pointer, handle_name Name>
+template <class Pointer, handle_name Name, auto Refuse = refuse_moved_from>
 class handle {
 public:
     handle(Pointer to) noexcept : to_(std::move(to)) {}
 
     explicit operator bool() const noexcept { return to_ != nullptr; }
     operator const Pointer&() const {
-        if (!to_) refuse_moved_from(Name.text);
+        if (!to_) Refuse(Name.text);
         return to_;
     }
     typename Pointer::element_type* operator->() const {

@@ -15,7 +15,7 @@
 // | is not elected    | elected, or waits | –                | –         | the leader, or none |
 // | leads             | another candidacy | true for all     | resigned  | it, with metadata   |
 // | lost (see lost()) | anew, next term   | throws lease_lost| no effect | none, then the next |
-// | resigned          | anew, next term   | throws lease_lost| no effect | none, then the next |
+// | resigned (spent)  | anew, next term   | throws lease_lost| no effect | none, then the next |
 //
 // The term of a leader is the fencing token of its lease: each is greater than all before it.
 //
@@ -75,7 +75,8 @@ struct election_settings {
     callable<void(fencing_token token, loss_reason why)> on_lost{};
 };
 
-// A term in office.
+// A term in office. One that has ended by resign() or detach(), or was moved from, is spent: its
+// calls answer as lease.hpp says.
 class [[nodiscard]] LEASEHOLD_EXPORT leadership {
 public:
     leadership(leadership&&) noexcept;
@@ -111,7 +112,7 @@ private:
     friend struct handle_maker;
     explicit leadership(std::unique_ptr<implementation> held) noexcept;
 
-    handle<std::unique_ptr<implementation>, "leadership"> held_;
+    handle<std::unique_ptr<implementation>, "leadership", refuse_spent> held_;
 };
 
 // The outcome of a campaign: an office, or who leads instead.

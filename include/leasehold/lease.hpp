@@ -12,11 +12,30 @@
 // | held     | quiet    | passes             | released   | lost by deadline, force or take-over |
 // | expired  | quiet    | throws lease_lost  | see below  | lost, when that is found out         |
 // | lost     | fired    | throws lease_lost  | not_held   | –                                   |
-// | released | fired    | throws lease_lost  | not_held   | –                                   |
+// | spent    | fired    | throws lease_lost  | not_held   | –                                   |
 //
 // A lease is expired when the database counts it as over and nobody here has been told yet. Then
 // release() frees the key and says `released`, unless somebody has held the key since: in that case
 // it changes nothing and says not_held. It frees a lost lease of a fixed term in the same way.
+//
+// A lease is spent when it was released, detached, given to session::end_with(), or moved from. It
+// sends nothing any more. All kinds answer alike: lease, leadership, multi_lease, pending_lease,
+// quorum_lease, task_run.
+//
+// | a call of a spent lease                          | answers                                  |
+// |--------------------------------------------------|------------------------------------------|
+// | lost()                                           | a token that has fired                   |
+// | why_lost()                                       | `released`: the owner gave it back       |
+// | held_locally(), verify(), held_count()           | false, 0                                 |
+// | deadline()                                       | time_point::min()                        |
+// | release(), resign(), finish(), finish_and_end()  | not_held                                 |
+// | confirm()                                        | empty                                    |
+// | extend(), verify_in(), proclaim(), finish_in(),  | throws lease_lost                        |
+// | detach(), detach_for(), semaphore::shrink_to()   |                                          |
+// | key(), token(), owner(), tick(), lease(), …      | as before; moved from: throws lease_lost |
+//
+// A released lease was not lost, and no event says so. why_lost() answers `released` also if the
+// lease was lost before its release: ask it before.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then
@@ -125,7 +144,7 @@ private:
     friend struct handle_maker;
     explicit lease(std::shared_ptr<implementation> held) noexcept;
 
-    handle<std::shared_ptr<implementation>, "lease"> held_;
+    handle<std::shared_ptr<implementation>, "lease", refuse_spent> held_;
 };
 
 // The key of a refused try, and its holder.

@@ -20,7 +20,7 @@
 // |--------------------|--------|-------------------|-------------------------------------------|
 // | held               | quiet  | passes            | lost as soon as one of its keys is        |
 // | lost               | fired  | throws lease_lost | released; what it still has stays its own |
-// | released           | fired  | throws lease_lost | –                                         |
+// | spent: lease.hpp   | fired  | throws lease_lost | –                                         |
 //
 // The keys are those of leasehold::mutex, and exclude its holders and are excluded by them.
 //
@@ -96,6 +96,7 @@ public:
     void verify_in(transaction_ref tx) &;
 
     // Gives all keys back. `released`: all were ours until now; `not_held`: at least one was not.
+    // The observer is told of each key what it is told of a lease on that key alone.
     release_outcome release();
 
     class implementation;  // private: src/locks/multi_lease.hpp
@@ -104,7 +105,7 @@ private:
     friend struct handle_maker;
     explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
 
-    handle<std::shared_ptr<implementation>, "multi_lease"> held_;
+    handle<std::shared_ptr<implementation>, "multi_lease", refuse_spent> held_;
 };
 
 // The outcome of a try: a lease on all keys, or the holder of the first busy one.

@@ -130,7 +130,8 @@ public:
     leasehold::lease& lease() &;
 
     // Records the result and gives the key back. Throws the database's error if it could not be
-    // asked; the run then counts as unfinished.
+    // asked; the run then counts as unfinished, and this may be called again. A run that was
+    // finished, or whose lease was given away, is spent (lease.hpp): not_held, nothing is recorded.
     finish_outcome finish(const run_result& result = {});
     // Finishes, and ends the session: with the release in one commit, as by end_with(), if that
     // can be. If it throws the session is as it was.
@@ -148,7 +149,7 @@ private:
     friend struct handle_maker;
     explicit task_run(std::unique_ptr<implementation> started) noexcept;
 
-    handle<std::unique_ptr<implementation>, "task_run"> inner_;
+    handle<std::unique_ptr<implementation>, "task_run", refuse_spent> inner_;
 };
 
 // The outcome of a try to start: a run, or the reason why not.

@@ -21,6 +21,7 @@
 // | pending   | of the grant     | settles, or throws     | the session settles it: the key is   |
 // |           |                  | and may be asked again | free soon, also after a commit       |
 // | settled   | the same         | empty                  | nothing                              |
+// | moved from| throw lease_lost | empty                  | nothing                              |
 //
 // How: an ordinary try on a connection of leasehold's own gets the key, under an owner id that only
 // the library knows; the caller's transaction moves that hold to another owner id. From then on the
@@ -81,7 +82,7 @@ private:
     friend struct handle_maker;
     explicit pending_lease(std::unique_ptr<implementation> made) noexcept;
 
-    handle<std::unique_ptr<implementation>, "pending_lease"> inner_;
+    handle<std::unique_ptr<implementation>, "pending_lease", refuse_spent> inner_;
 };
 
 // The outcome of a try in a transaction: a pending lease, or the holder of the key instead.

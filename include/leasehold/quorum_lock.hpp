@@ -18,7 +18,7 @@
 // |------------------------------------|--------|----------------------------------------------|
 // | held: a majority of grants is live | quiet  | lost when the last grant above a minority is |
 // | lost                               | fired  | released: the rest is given back             |
-// | released                           | fired  | –                                            |
+// | spent: see lease.hpp               | fired  | –                                            |
 //
 // Promises: while a quorum lease is live no other one is granted the key, because two majorities
 // share a server, and no server grants the key twice: its own clock alone decides, across restarts
@@ -133,7 +133,7 @@ private:
     friend struct handle_maker;
     explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
 
-    handle<std::shared_ptr<implementation>, "quorum_lease"> held_;
+    handle<std::shared_ptr<implementation>, "quorum_lease", refuse_spent> held_;
 };
 
 // The outcome of a try: a lease, or the answers of the servers.

@@ -117,10 +117,10 @@ public:
     // call that begins the session meanwhile (begins_with_grant) is waited for as long again.
     void end() noexcept;
 
-    // last.release(), and end(). One commit if this mutex is all that the session has, or ever
-    // had, it is not recursive, and nobody waits for it. Answers, and throws, as the release does.
-    // The session is ended in any case, and a caller that has entered the lease once more by then
-    // is told.
+    // last.release(), and end(); of a spent lease only end(). One commit if this mutex is all that
+    // the session has, or ever had, it is not recursive, and nobody waits for it. Answers, and
+    // throws, as the release does. The session is ended in any case, and a caller that has entered
+    // the lease once more by then is told.
     release_outcome end_with(lease&& last);
 
     const session_id& id() const;

@@ -136,6 +136,10 @@ void refuse_empty_callable() {
     throw error(errc::invalid_argument, "a function to call is empty");
 }
 
+void refuse_spent(const char* what) {
+    throw error(errc::lease_lost, std::string("this ") + what + " was moved from");
+}
+
 void refuse_moved_from(const char* what) {
     throw error(errc::invalid_argument, "this " + std::string(what) + " was moved from");
 }

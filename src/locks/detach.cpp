@@ -35,8 +35,8 @@ void require_detachable(const lease& held) {
     if (held.why_lost() != loss_reason::none) {
         throw error(
             errc::lease_lost,
-            "the lease on '" + held.key().name() + "' is lost (" + name_of(held.why_lost()) +
-                "): there is nothing to detach"
+            "the lease on '" + held.key().name() + "' is held no more (" +
+                name_of(held.why_lost()) + "): there is nothing to detach"
         );
     }
     if (held.inner()->what().kind != lock_kind::mutex) {

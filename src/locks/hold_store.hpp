@@ -68,6 +68,7 @@ struct hold {
     owner_id owner;
     fencing_token token;
     lock_kind kind = lock_kind::mutex;  // any other is the holder_store's
+    bool operator==(const hold&) const = default;
 };
 
 // The state of a hold.

@@ -26,6 +26,7 @@ release_outcome after_lost_answer(connection& on, store_set& stores, std::span<c
 }  // namespace
 
 local_clock::time_point holding::deadline() const noexcept {
+    if (is_released_) return local_clock::time_point::min();
     if (!session_->is_at_home()) return session_->deadline();
     if (has_term()) return *first_->term_end();
     const auto limit = first_->limited();
@@ -54,17 +55,20 @@ void holding::require_part(connection& inside) const {
 }
 
 void holding::refuse(const std::string& label, loss_reason why) const {
-    const hold& what = first_->what();
-    const event refusal{
-        event_kind::stale_token_refused,
-        what.key.name(),
-        what.token.number,
-        name_of(why),
-        reason_of(why)};
-    if (session_->is_at_home()) session_->database().tell(refusal);
-    throw error(
-        errc::lease_lost,
-        "the lease on " + label + " is lost (" + name_of(why) + "): roll back and write nothing"
+    if (session_->is_at_home()) tell_stale(first_->what(), why, name_of(why));
+    const std::string how = why == loss_reason::released
+                                ? " was released"
+                                : std::string(" is lost (") + name_of(why) + ")";
+    throw error(errc::lease_lost, "the lease on " + label + how + ": roll back and write nothing");
+}
+
+void holding::tell_stale(const hold& what, loss_reason why, std::string detail) const {
+    session_->database().tell(
+        {event_kind::stale_token_refused,
+         what.key.name(),
+         what.token.number,
+         detail,
+         reason_of(why)}
     );
 }
 
@@ -150,7 +154,10 @@ bounds holding::bounds_of_release(bool is_parting) const {
 }
 
 release_outcome holding::release_all(
-    const bounds& of_call, std::span<const hold> all, const releaser& send
+    const bounds& of_call,
+    std::span<const hold> all,
+    const releaser& send,
+    const std::vector<hold>& freed
 ) {
     bool is_unknown = false;
     const auto may_go_on = [&](const error& failure) {
@@ -169,7 +176,10 @@ release_outcome holding::release_all(
     try {
         const auto outcome = repeat(send_once, may_go_on);
         for (const hold& each : all) session_->gave_up(each.key, each.owner, each.kind);
-        for (const hold& each : all) tell_end(each, outcome);
+        for (const hold& each : all) {
+            const bool is_freed = std::ranges::find(freed, each) != freed.end();
+            tell_end(each, is_freed ? release_outcome::released : outcome);
+        }
         return outcome;
     } catch (const error&) {
         // No owner is left that could release it again.

@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/process.hpp"
 #include "database/open_transactions.hpp"
@@ -71,6 +72,8 @@ protected:
     void lose(grant& which, loss_reason why);
 
     void tell_end(const hold& what, release_outcome outcome) const;
+    // A proof or a release came after the hold had gone.
+    void tell_stale(const hold& what, loss_reason why, std::string detail = {}) const;
 
     // Begins the fixed term of one of the holds anew. False: it is lost.
     bool extend_term(grant& which, std::chrono::microseconds term);
@@ -79,6 +82,10 @@ protected:
     void require_part(connection& inside) const;
     // Throws lease_lost. `label` names the lease.
     [[noreturn]] void refuse(const std::string& label, loss_reason why) const;
+    // For calls that act: a spent lease has nothing to act on.
+    void require_unspent(const std::string& label) const {
+        if (is_released_) refuse(label, loss_reason::released);
+    }
 
     // Comes after a proof in the transaction that is open there.
     void note_proof(connection& inside);
@@ -90,9 +97,13 @@ protected:
     // transaction releases them, and the observer is told.
     bool leave_to_open_transaction(std::span<const hold> all, bool is_parting);
     bounds bounds_of_release(bool is_parting) const;
-    // Releases the last level of all of them.
+    // Releases the last level of all of them. `freed`: those that `send` has freed, whatever it
+    // says of the others.
     release_outcome release_all(
-        const bounds& of_call, std::span<const hold> all, const releaser& send
+        const bounds& of_call,
+        std::span<const hold> all,
+        const releaser& send,
+        const std::vector<hold>& freed = {}
     );
 
     open_transactions::obstacle own_transaction(bool is_parting) const;

@@ -136,16 +136,16 @@ fencing_token leadership::token() const {
     return held_->held().token();
 }
 std::stop_token leadership::lost() const& {
-    return held_->held().lost();
+    return held_ ? held_->held().lost() : stopped_token();
 }
 loss_reason leadership::why_lost() const {
-    return held_->held().why_lost();
+    return held_ ? held_->held().why_lost() : loss_reason::released;
 }
 bool leadership::held_locally() const& {
-    return held_->held().held_locally();
+    return held_ && held_->held().held_locally();
 }
 local_clock::time_point leadership::deadline() const& {
-    return held_->held().deadline();
+    return held_ ? held_->held().deadline() : local_clock::time_point::min();
 }
 void leadership::verify_in(transaction_ref tx) & {
     held_->held().verify_in(tx);
@@ -154,7 +154,7 @@ void leadership::proclaim(std::string_view metadata) {
     held_->proclaim(metadata);
 }
 release_outcome leadership::resign() {
-    return held_->held().release();
+    return held_ ? held_->held().release() : release_outcome::not_held;
 }
 lease& leadership::lease() & {
     return held_->held();

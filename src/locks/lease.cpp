@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/handle_maker.hpp"
+#include "core/process.hpp"
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
 #include "locks/acquire.hpp"
@@ -76,6 +78,7 @@ void lease::implementation::verify_in(connection& inside) {
 
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
+    require_unspent("'" + what().key.name() + "'");
     return first_->limited() ? extend_limit(term) : extend_term(*first_, term);
 }
 
@@ -127,13 +130,7 @@ release_outcome lease::implementation::give_back_lost() {
     if (is_there_still && first_->reason() == loss_reason::expired) {
         session_->give_back_later(what().key, what().owner, what().kind);
     }
-    session_->database().tell(
-        {event_kind::stale_token_refused,
-         what().key.name(),
-         what().token.number,
-         "",
-         reason_of(first_->reason())}
-    );
+    tell_stale(what(), first_->reason());
     return release_outcome::not_held;
 }
 
@@ -226,24 +223,24 @@ const owner_id& lease::owner() const& {
     return held_->what().owner;
 }
 std::stop_token lease::lost() const& {
-    return held_->lost();
+    return held_ ? held_->lost() : stopped_token();
 }
 loss_reason lease::why_lost() const {
-    return held_->reason();
+    return held_ ? held_->reason() : loss_reason::released;
 }
 std::stop_token lease::revoke_requested() const& {
-    return held_->revoke_requested();
+    return held_ ? held_->revoke_requested() : std::stop_token{};
 }
 bool lease::held_locally() const& {
-    return held_->held_locally();
+    return held_ && held_->held_locally();
 }
 local_clock::time_point lease::deadline() const& {
-    return held_->deadline();
+    return held_ ? held_->deadline() : local_clock::time_point::min();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool lease::verify() & {
     const auto alive = held_;
-    return alive->verify();
+    return alive && alive->verify();
 }
 void lease::verify_in(transaction_ref tx) & {
     const auto alive = held_;
@@ -255,7 +252,7 @@ bool lease::extend(std::chrono::microseconds term) & {
 }
 release_outcome lease::release() {
     const auto alive = held_;
-    return alive->release();
+    return alive ? alive->release() : release_outcome::not_held;
 }
 
 struct refused_try::words {
@@ -291,7 +288,8 @@ release_outcome session::end_with(lease&& last) {
             of->see_off_calls();
         }
     } within{inner_};
-    within.is_all = inner_->is_ending_with(*last.inner()->granted());
+    within.is_all =
+        handle_maker::is_there(last) && inner_->is_ending_with(*last.inner()->granted());
     const release_outcome outcome = last.release();
     within.is_released = outcome == release_outcome::released;
     return outcome;

@@ -55,6 +55,7 @@ bool multi_lease::implementation::verify() {
 
 bool multi_lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
+    require_unspent(label_of(keys_));
     return std::ranges::all_of(grants_, [&](const auto& each) { return extend_term(*each, term); });
 }
 
@@ -100,6 +101,7 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
         // answer.
         const bool has_expired = has_term() && each->reason() == loss_reason::expired;
         if (has_expired) session_->give_back_later(each->what().key, owner(), lock_kind::mutex);
+        if (!may_be_there) tell_stale(each->what(), each->reason());
     }
     if (held.empty() || !may_ask(is_parting)) {
         for (const hold& each : held) {
@@ -109,12 +111,15 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     }
     if (leave_to_open_transaction(held, is_parting)) return release_outcome::unknown;
     const bounds of_call = bounds_of_release(is_parting);
-    const auto outcome = release_all(of_call, held, [&] {
+    std::vector<hold> freed;
+    const auto send = [&] {
         return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-            const bool were_ours = release_holds(session_->database(), on, stores, held);
+            freed = release_holds(session_->database(), on, stores, held);
+            const bool were_ours = freed.size() == held.size();
             return were_ours ? release_outcome::released : release_outcome::not_held;
         });
-    });
+    };
+    const auto outcome = release_all(of_call, held, send, freed);
     const bool was_partly_lost = held.size() < grants_.size();
     if (outcome == release_outcome::released && was_partly_lost) return release_outcome::not_held;
     return outcome;
@@ -169,19 +174,19 @@ const owner_id& multi_lease::owner() const& {
     return held_->owner();
 }
 std::stop_token multi_lease::lost() const& {
-    return held_->lost();
+    return held_ ? held_->lost() : stopped_token();
 }
 loss_reason multi_lease::why_lost() const {
-    return held_->reason();
+    return held_ ? held_->reason() : loss_reason::released;
 }
 std::stop_token multi_lease::revoke_requested() const& {
-    return held_->revoke_requested();
+    return held_ ? held_->revoke_requested() : std::stop_token{};
 }
 bool multi_lease::held_locally() const& {
-    return held_->held_locally();
+    return held_ && held_->held_locally();
 }
 local_clock::time_point multi_lease::deadline() const& {
-    return held_->deadline();
+    return held_ ? held_->deadline() : local_clock::time_point::min();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool multi_lease::extend(std::chrono::microseconds term) & {
@@ -190,7 +195,7 @@ bool multi_lease::extend(std::chrono::microseconds term) & {
 }
 bool multi_lease::verify() & {
     const auto alive = held_;
-    return alive->verify();
+    return alive && alive->verify();
 }
 void multi_lease::verify_in(transaction_ref tx) & {
     const auto alive = held_;
@@ -198,7 +203,7 @@ void multi_lease::verify_in(transaction_ref tx) & {
 }
 release_outcome multi_lease::release() {
     const auto alive = held_;
-    return alive->release();
+    return alive ? alive->release() : release_outcome::not_held;
 }
 
 }  // namespace leasehold

@@ -36,7 +36,7 @@ struct acquire_all_result {
 };
 
 struct release_all_result {
-    std::size_t released = 0;
+    std::vector<hold> released;
     // Holds that are still in their rows, because somebody waits for their keys: the caller
     // releases them one by one, with a hand-over.
     std::vector<hold> awaited;

@@ -199,7 +199,7 @@ const owner_id& pending_lease::owner() const& {
     return inner_->moved();
 }
 acquisition pending_lease::confirm() {
-    return inner_->confirm();
+    return inner_ ? inner_->confirm() : acquisition{refused_try{}};
 }
 
 }  // namespace leasehold

@@ -103,9 +103,9 @@ public:
     }
 
     std::size_t held_count() const noexcept {
-        return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](auto& each) {
-            return each && each->held_locally();
-        }));
+        const auto is_held = [](auto& each) { return each && each->held_locally(); };
+        if (is_released_) return 0;
+        return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), is_held));
     }
 
     bool held_locally() const noexcept {
@@ -119,13 +119,13 @@ public:
             if (each && each->why_lost() == loss_reason::none) all.push_back(each->deadline());
         }
         const std::size_t needed = servers_->needed();
-        if (all.size() < needed) return local_clock::time_point::min();
+        if (is_released_ || all.size() < needed) return local_clock::time_point::min();
         std::sort(all.begin(), all.end(), std::greater<>{});
         return all[needed - 1];
     }
 
     bool verify() {
-        if (!servers_->is_at_home()) return false;
+        if (!servers_->is_at_home() || is_released_) return false;
         const auto round = std::make_shared<quorum_round<bool>>(held_.size());
         std::vector<std::size_t> asked;
         for (std::size_t at = 0; at < held_.size(); ++at) {
@@ -206,28 +206,28 @@ const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const& {
     return held_->tokens();
 }
 std::size_t quorum_lease::held_count() const {
-    return held_->held_count();
+    return held_ ? held_->held_count() : 0;
 }
 std::stop_token quorum_lease::lost() const& {
-    return held_->lost();
+    return held_ ? held_->lost() : stopped_token();
 }
 loss_reason quorum_lease::why_lost() const {
-    return held_->reason();
+    return held_ ? held_->reason() : loss_reason::released;
 }
 bool quorum_lease::held_locally() const& {
-    return held_->held_locally();
+    return held_ && held_->held_locally();
 }
 local_clock::time_point quorum_lease::deadline() const& {
-    return held_->deadline();
+    return held_ ? held_->deadline() : local_clock::time_point::min();
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool quorum_lease::verify() & {
     const auto alive = held_;
-    return alive->verify();
+    return alive && alive->verify();
 }
 release_outcome quorum_lease::release() {
     const auto alive = held_;
-    return alive->release();
+    return alive ? alive->release() : release_outcome::not_held;
 }
 
 // ------------------------------------------------------------------------------------- the lock

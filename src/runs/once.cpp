@@ -138,13 +138,15 @@ public:
     template <class GiveBack>
     finish_outcome finish(const run_result& result, GiveBack give_back) {
         is_told_ = true;
-        outcome_ = record(request(result));
+        const bool is_spent = outcome_ ? *outcome_ != finish_outcome::unknown
+                                       : lease_.why_lost() == loss_reason::released;
+        if (!is_spent) outcome_ = record(request(result));
         try {
             give_back();
         } catch (const error& failure) {
             tell_of(failure);
         }
-        return *outcome_;
+        return is_spent ? finish_outcome::not_held : *outcome_;
     }
 
     // As finish(), where a body has not finished the run by itself. A transaction with finish_in()
@@ -296,13 +298,13 @@ schedule::instant task_run::tick() const {
     return inner_->tick();
 }
 std::stop_token task_run::lost() const& {
-    return inner_->lease().lost();
+    return inner_ ? inner_->lease().lost() : stopped_token();
 }
 bool task_run::held_locally() const& {
-    return inner_->lease().held_locally();
+    return inner_ && inner_->lease().held_locally();
 }
 local_clock::time_point task_run::deadline() const& {
-    return inner_->lease().deadline();
+    return inner_ ? inner_->lease().deadline() : local_clock::time_point::min();
 }
 void task_run::verify_in(transaction_ref tx) & {
     inner_->lease().verify_in(tx);
@@ -311,9 +313,11 @@ lease& task_run::lease() & {
     return inner_->lease();
 }
 finish_outcome task_run::finish(const run_result& result) {
+    if (!inner_) return finish_outcome::not_held;
     return inner_->finish(result, [this] { inner_->lease().release(); });
 }
 finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
+    if (!inner_) return within.end(), finish_outcome::not_held;
     return inner_->finish(result, [&] { within.end_with(std::move(inner_->lease())); });
 }
 finish_outcome task_run::finish_rest() {

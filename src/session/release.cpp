@@ -87,18 +87,19 @@ release_outcome release_owner(
     return outcome;
 }
 
-bool release_holds(
+std::vector<hold> release_holds(
     database::implementation& within,
     connection& on,
     store_set& stores,
     const std::vector<hold>& held
 ) {
-    const release_all_result done = stores.get<multi_lock_store>().release_all(on, held);
-    std::size_t released = done.released;
+    release_all_result done = stores.get<multi_lock_store>().release_all(on, held);
     for (const hold& each : done.awaited) {
-        if (hand_over(within, on, stores, each) == release_outcome::released) ++released;
+        if (hand_over(within, on, stores, each) == release_outcome::released) {
+            done.released.push_back(each);
+        }
     }
-    return released == held.size();
+    return std::move(done.released);
 }
 
 hand_over_status serve_key(

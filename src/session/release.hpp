@@ -28,8 +28,8 @@ release_outcome release_owner(
 );
 
 // Ends the last level of several holds of one owner; each key is free then, or its first waiter's.
-// True if the owner held all of them until now.
-bool release_holds(
+// Answers those that the owner held until now.
+std::vector<hold> release_holds(
     database::implementation& within,
     connection& on,
     store_set& stores,

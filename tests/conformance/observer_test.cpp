@@ -214,6 +214,20 @@ TEST_F(observer_suite, force_is_told_by_who_uses_it_and_by_who_lost) {
     EXPECT_EQ(stale->reason, event_reason::taken_over);
 }
 
+// As the leases of two mutexes would: the observer is not told of a key that went as it should.
+TEST_F(observer_suite, the_release_of_several_keys_tells_of_each_what_a_lone_lease_would) {
+    session mine{watched(), calm("mine")};
+    const key gone = fresh("gone"), kept = fresh("kept");
+    auto held = multi_lock{mine, {gone, kept}}.try_acquire();
+    ASSERT_TRUE(held);
+    ASSERT_TRUE(force_release(second_, gone));
+    EXPECT_EQ(held->release(), release_outcome::not_held);
+    EXPECT_EQ(told_->of(event_kind::stale_token_refused, gone.name()).size(), 1U);
+    EXPECT_TRUE(told_->of(event_kind::stale_token_refused, kept.name()).empty());
+    EXPECT_EQ(told_->of(event_kind::released, kept.name()).size(), 1U);
+    EXPECT_TRUE(told_->of(event_kind::released, gone.name()).empty());
+}
+
 TEST_F(observer_suite, a_session_that_ends_is_told_with_its_leases) {
     const key name = fresh("k"), kept = fresh("kept");
     session dying{watched(), eager("dying")}, ending{watched(), calm("ending")};

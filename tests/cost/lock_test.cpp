@@ -197,7 +197,7 @@ TEST_P(lock_cost, several_keys_at_once) {
         on.commit();
     });
     expect_reads("release_all, 8", {4 * 8, 8 * 8, 200 * 8}, [&](connection& on, store_set& stores) {
-        EXPECT_EQ(stores.get<multi_lock_store>().release_all(on, all).released, all.size());
+        EXPECT_EQ(stores.get<multi_lock_store>().release_all(on, all).released.size(), all.size());
     });
 }
 

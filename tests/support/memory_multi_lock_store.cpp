@@ -113,7 +113,7 @@ public:
                     done.awaited.push_back(each);
                 } else {
                     make_free(tables, *row);
-                    ++done.released;
+                    done.released.push_back(each);
                 }
             }
             return done;

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "database/pool.hpp"
+#include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "support/thread.hpp"
 #include "support/told_events.hpp"
@@ -173,6 +174,21 @@ TEST_F(events_test, a_session_that_ran_out_is_lost_as_expired_with_its_leases) {
     EXPECT_EQ(stale->reason, event_reason::expired);
     EXPECT_TRUE(is_told(event_kind::reconnected, ""));
     plan_->heal();
+}
+
+TEST_F(events_test, several_keys_that_had_gone_are_told_at_their_release_as_lone_leases_are) {
+    session mine{told_through_faults(), calm()};
+    auto one = mutex{mine, name_}.try_acquire();
+    auto both = multi_lock{mine, {key{"a"}, key{"b"}}}.try_acquire();
+    ASSERT_TRUE(one && both);
+    mine.end();
+    EXPECT_EQ(one->release(), release_outcome::not_held);
+    EXPECT_EQ(both->release(), release_outcome::not_held);
+    for (const char* each : {"k", "a", "b"}) {
+        const auto stale = told_->only(event_kind::stale_token_refused, each);
+        ASSERT_TRUE(stale) << each;
+        EXPECT_EQ(stale->reason, event_reason::session_ended);
+    }
 }
 
 TEST_F(events_test, a_release_that_cannot_be_said_is_told) {

@@ -48,15 +48,15 @@ public:
 
     release_all_result release_all(connection& on, const std::vector<hold>& held) override {
         const result reply = how_->write(on, about("release_all", held.size(), 2), values_of(held));
+        // The statement frees nothing if one of them has gone.
+        const bool has_freed = reply.rows.at(0).integer(0) > 0;
         release_all_result done;
-        done.released =
-            static_cast<std::size_t>(std::max<std::int64_t>(0, reply.rows.at(0).integer(0)));
-        for (const row& each : reply.rows) {
-            if (each.is_null(1)) continue;
-            const auto still = std::find_if(held.begin(), held.end(), [&](const hold& one) {
-                return one.key.name() == each.bytes(1);
+        for (const hold& each : held) {
+            const bool is_there = std::ranges::any_of(reply.rows, [&](const row& one) {
+                return !one.is_null(1) && one.bytes(1) == each.key.name();
             });
-            if (still != held.end()) done.awaited.push_back(*still);
+            if (is_there) done.awaited.push_back(each);
+            if (!is_there && has_freed) done.released.push_back(each);
         }
         return done;
     }

@@ -74,13 +74,9 @@ public:
             replaced(texts_.source("release_all"), "{keys}", keys_with_tokens(held.size(), 2));
         release_all_result done;
         for (const row& each : on.execute(ask, values_of(held)).rows) {
-            if (each.integer(2) != 0) {
-                ++done.released;
-            } else {
-                done.awaited.push_back(
-                    {key{each.bytes(0)}, held.front().owner, fencing_token{each.integer(1)}}
-                );
-            }
+            const bool is_freed = each.integer(2) != 0;
+            (is_freed ? done.released : done.awaited)
+                .push_back({key{each.bytes(0)}, held.front().owner, {each.integer(1)}});
         }
         return done;
     }

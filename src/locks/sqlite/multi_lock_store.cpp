@@ -58,12 +58,12 @@ public:
         release_all_result done;
         for (const hold& each : held) {
             if (write("release", values_of(each)).affected_rows == 1) {
-                ++done.released;
+                done.released.push_back(each);
             } else if (prove_all(on, {each})) {
                 done.awaited.push_back(each);
             }
         }
-        if (done.released > 0) write.commit();
+        if (!done.released.empty()) write.commit();
         return done;
     }
 
