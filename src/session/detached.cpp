@@ -97,7 +97,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
 
 // A request that is under way could arrive after the other process has taken the session.
 void session::implementation::require_quiet() const {
-    if (under_way_ == 0 && tellers_ == 0 && in_doubt_.empty()) return;
+    if (under_way_ == 0 && tellers_ == 0 && in_doubt_.is_empty()) return;
     throw error(
         errc::transient,
         "a call of this session is under way, or what became of one is not known yet: wait for "

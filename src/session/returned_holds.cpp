@@ -124,14 +124,15 @@ void session::implementation::give_up_again(const std::vector<ended_hold>& back)
         const thread_guard guard{mutex_};
         // One owner has several keys, of a multi_lock.
         std::set<std::pair<owner_id, std::string>> to_go;
-        for (const in_doubt_request& each : in_doubt_) to_go.emplace(each.owner, each.name.name());
+        for (const in_doubt_request& each : in_doubt_.all()) {
+            to_go.emplace(each.owner, each.name.name());
+        }
         for (const ended_hold& each : back) {
             if (each.ticket == 0 && is_watched(each.owner)) continue;  // adopted since
             if (!to_go.emplace(each.owner, each.name.name()).second) continue;
-            in_doubt_.push_back({each.name, each.owner, local_clock::now(), each.kind});
+            in_doubt_.add({each.name, each.owner, local_clock::now(), each.kind});
             names.push_back(each.name.name());
         }
-        was_ever_in_doubt_ = was_ever_in_doubt_ || !names.empty();
     }
     for (const std::string& each : names) {
         database().tell(

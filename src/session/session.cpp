@@ -62,7 +62,9 @@ session::implementation::~implementation() {
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
     }
-    for (const in_doubt_request& each : in_doubt_) tell_settled(each, event_reason::given_up);
+    for (const in_doubt_request& each : in_doubt_.all()) {
+        each.tell_settled(database(), event_reason::given_up);
+    }
 }
 
 bool session::implementation::is_live() const {
@@ -183,11 +185,7 @@ bool session::implementation::watch_alone(
     {
         const thread_guard guard{mutex_};
         const owner_id& owner = what->what().owner;
-        const bool is_to_go =
-            std::any_of(in_doubt_.begin(), in_doubt_.end(), [&](const in_doubt_request& each) {
-                return each.owner == owner || each.then == owner;
-            });
-        if (is_watched(owner) || is_to_go) return false;
+        if (is_watched(owner) || in_doubt_.will_release(owner)) return false;
         grants_.add(what);  // before another thread looks; watch() finds it there
     }
     watch(what, notices_when_sent);
@@ -223,7 +221,7 @@ bool session::implementation::is_ending_with(const grant& last) {
     const thread_guard guard{mutex_};
     machine_->tick(local_clock::now());
     const bool is_all = grants_.is_only(last) && ended_holds_.all().empty();
-    const bool is_quiet = !was_ever_in_doubt_ && under_way_ == 0 && tellers_ == 0 && !has_ended_;
+    const bool is_quiet = !may_need_row() && tellers_ == 0 && !has_ended_;
     // A recursive hold, which another thread may enter once more meanwhile, is released by itself.
     const bool is_simple =
         last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
@@ -244,7 +242,7 @@ void session::implementation::end_with(bool is_released) noexcept {
 
 void session::implementation::keep_row() {
     const thread_guard guard{mutex_};
-    was_ever_in_doubt_ = true;
+    keeps_row_ = true;
 }
 
 std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
@@ -363,7 +361,7 @@ void session::implementation::end() noexcept {
         // expire by itself: others must not get the keys before the holders know.
         was_live = machine_->is_live() || takes_row_along_;
         may_expire = (was_live && tellers_of_limits_ == 0) || tellers_ == 0;
-        may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
+        may_remove = was_live && !may_need_row();
         machine_->end();
         why = machine_->reason();
         // Taken out here, so that no other thread is still telling them when they are released. A

@@ -25,6 +25,7 @@
 #include "session/ended_holds.hpp"
 #include "session/grant.hpp"
 #include "session/grant_list.hpp"
+#include "session/in_doubt_requests.hpp"
 #include "session/lease_machine.hpp"
 #include "session/session_store.hpp"
 
@@ -199,16 +200,6 @@ public:
     void keep_row();
 
 private:
-    struct in_doubt_request {
-        key name;
-        owner_id owner;
-        local_clock::time_point until;
-        lock_kind kind;
-        std::optional<owner_id> then{};  // released when the first has been, not before
-        local_clock::time_point not_before{};
-        std::optional<local_clock::time_point> told_at{};  // nullopt: nobody was told of it
-        bool was_there = false;                            // a release of it found something
-    };
     using lost_grant = grant_list::lost_grant;
     struct news {
         std::vector<lost_grant> gone;
@@ -252,6 +243,10 @@ private:
     nap watch_step();
     bool has_ended() const;
     bool is_over() const;  // and the watch has nothing to do any more
+    // A request or a hold that end() does not see may need the row.
+    bool may_need_row() const LEASEHOLD_REQUIRES(mutex_) {
+        return keeps_row_ || in_doubt_.were_any() || under_way_ != 0;
+    }
     bool has_nothing_left() const LEASEHOLD_REQUIRES(mutex_);
     bool beat();  // true if it was renewed
     session_news news_answered() const;
@@ -263,16 +258,12 @@ private:
     void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_in_doubt();
-    void settle(connection& on, store_set& stores, in_doubt_request& what);
-    std::vector<in_doubt_request> due_requests(local_clock::time_point now);
-    std::vector<in_doubt_request> note_settled(
-        const std::vector<in_doubt_request>& due,
+    in_doubt_requests::list note_settled(
+        const in_doubt_requests::list& due,
         std::size_t asked,
         local_clock::time_point now,
         bool has_failed
     );
-    void tell_settled(const in_doubt_request& what, event_reason how) const;
-    void tell_settled(const in_doubt_request& what) const;
     void look_for_cluster();
     void clean_up_after_the_dead();
     void remember(ended_hold what) LEASEHOLD_REQUIRES(mutex_);
@@ -345,8 +336,8 @@ private:
     int tellers_of_limits_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
     grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::vector<in_doubt_request> in_doubt_ LEASEHOLD_GUARDED_BY(mutex_);
-    bool was_ever_in_doubt_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    in_doubt_requests in_doubt_ LEASEHOLD_GUARDED_BY(mutex_);
+    bool keeps_row_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     ended_holds ended_holds_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
 
     // Only the heartbeat thread uses these.

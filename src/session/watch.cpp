@@ -46,8 +46,7 @@ void session::implementation::give_back_when_over(const std::vector<lost_grant>&
         const auto limit = each->limited();
         if (!limit) continue;
         const hold& what = each->what();
-        was_ever_in_doubt_ = true;
-        in_doubt_.push_back({what.key, what.owner, limit->over, what.kind, {}, limit->over});
+        in_doubt_.add({what.key, what.owner, limit->over, what.kind, {}, limit->over});
         machine_->hurry(limit->over);
     }
 }
