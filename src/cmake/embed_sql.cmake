@@ -33,11 +33,14 @@ function(leasehold_embed_migrations engine)
     file(CONFIGURE OUTPUT "${folder}/migration_texts_${engine}.inc" CONTENT "${texts}" @ONLY)
 endfunction()
 
+include(embed_columns)
+
 # Turns these src/<room>/<engine>/<name>.sql into one include file with an array for each engine,
 # such as postgres_locks, of the blocks of its files; src/sql/statements.hpp says what a block is.
 #   {"hold", block_kind::name, "release", R"sql(…)sql"},
 # A name such as sqlite/boot is of that engine alone.
 function(leasehold_embed_statements room)
+    set(all_lists "")
     string(ASCII 1 begins)
     set(text "namespace {\n")
     foreach(engine IN ITEMS postgres mysql sqlite)
@@ -52,12 +55,19 @@ function(leasehold_embed_statements room)
             set(path "${PROJECT_SOURCE_DIR}/src/${room}/${engine}/${name}.sql")
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
             file(READ "${path}" blocks)
+            leasehold_note_columns(${engine} "${path}" "${blocks}")
+            # The lists of columns are no part of the texts.
+            set(named "\n-- (name|fragment): [^\n]*")
+            string(REGEX REPLACE "(${named})(\n-- gives: [^\n]*)+" "\\1" blocks "\n${blocks}")
+            if(blocks MATCHES "\n(-- gives:[^\n]*)")
+                message(FATAL_ERROR "${path}: no block begins right above ${CMAKE_MATCH_1}")
+            endif()
             string(
                 REGEX REPLACE
                 "\n-- (name|fragment): ([^\n]*)"
                 "\n${begins}\\1, \"\\2\""
                 blocks
-                "\n${blocks}"
+                "${blocks}"
             )
             # A comment ends a block, and the text behind a comment is of none.
             string(REGEX REPLACE "\n--[^${begins}]*" "\n" blocks "${blocks}")
@@ -79,4 +89,5 @@ function(leasehold_embed_statements room)
     string(APPEND text "}  // namespace\n")
     set(output "${CMAKE_CURRENT_BINARY_DIR}/sql/statements_${room}.inc")
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
+    leasehold_write_columns(${room})
 endfunction()

@@ -10,6 +10,13 @@
 //     s.expires_at > {now}  the room where it stands in its fragments.sql, or of all rooms where it
 //                           stands in src/sql. `-- fragment: x on mariadb`: for that alone
 //
+// Below the name `-- gives: id kind @hold` names the columns of the answer. A statement with one
+// column needs no such list, nor does a fragment …_columns that has nothing but names of columns.
+// @hold stands for all columns of the block hold, of the same file or a fragments.sql; those behind
+// a comma are of this engine alone. src/cmake/embed_columns.cmake makes the places for the readers
+// of these lists, columns::<file>::<block>::<name> or <block>_on_<engine>, in columns_<room>.hpp,
+// and refuses engines that disagree. A driver's test compares the lists with each server's answers.
+//
 // `{since l.changed_at}` is a fragment with text behind it, for which the fragment's own text has
 // {it}. The text behind it has no braces.
 // `-- name: x on cluster`, or a fragment: in place of x where several nodes are written to
@@ -113,7 +120,7 @@ public:
             const result found =
                 is_any_size_ ? send(of_size(size), values) : send(of_kept_size(at), values);
             for (const row& each : found.rows) {
-                const auto number = static_cast<std::size_t>(each.integer(0));
+                const auto number = static_cast<std::size_t>(each.integer(number_column));
                 use(first + std::min(number, asked - 1), each);
             }
             first += asked;
@@ -122,6 +129,7 @@ public:
 
 private:
     static constexpr std::size_t columns = 3;
+    static constexpr std::size_t number_column = 0;
     // Few different texts, because each is prepared once per connection. MySQL and MariaDB prepare
     // none.
     static constexpr std::array<std::size_t, 5> sizes{1, 4, 16, 64, 256};

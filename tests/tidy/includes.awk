@@ -68,6 +68,7 @@ function engine_of(path,    parts) {
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
     # Made of src/<room>/<engine>/*.sql.
     if (what ~ /^statements_[a-z_]+\.inc$/ && file ~ /\/(sql_stores|statements)\.cpp$/) next
+    if (what ~ /^columns_[a-z]+\.hpp$/ && layer_of(file) == "dialect") next
     # Made of src/cli/serve/page.
     if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/serve/page_files.cpp") next
     from = layer_of(file)

@@ -24,12 +24,14 @@ SHOW SESSION STATUS LIKE 'Ssl_cipher';
 -- The number of connections that this user may have (0: no limit but the server's), and the number
 -- that it has: each user may see its own connections.
 -- name: own_connections
+-- gives: most user used
 SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p
         WHERE p.USER = SUBSTRING_INDEX(USER(), '@', 1));
 
 -- On MySQL alone: the members of a group.
 -- name: members
+-- gives: is_this state role
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
 FROM performance_schema.replication_group_members;
 
@@ -38,11 +40,13 @@ FROM performance_schema.replication_group_members;
 -- that table: under a condition that cannot be true MySQL would not open the table, and would
 -- refuse nobody.
 -- name: replicas
+-- gives: transactions replicas
 SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p WHERE p.COMMAND LIKE 'Binlog Dump%');
 
 -- The servers whose changes this one applies, or tries to; without a group's own channels.
 -- name: sources_mysql
+-- gives: host port
 SELECT c.HOST, c.PORT
 FROM performance_schema.replication_connection_configuration c
 JOIN performance_schema.replication_connection_status s ON s.CHANNEL_NAME = c.CHANNEL_NAME
@@ -54,6 +58,7 @@ SHOW ALL SLAVES STATUS;
 
 -- $1 microseconds. The oldest open transaction: no version of a row that it may see is removed.
 -- name: snapshot
+-- gives: , connection user host state open_for
 SELECT x.trx_mysql_thread_id, COALESCE(p.USER, ''), COALESCE(p.HOST, ''), COALESCE(p.COMMAND, ''),
        TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6))
 FROM information_schema.INNODB_TRX x
@@ -81,6 +86,7 @@ EXPLAIN DELETE FROM {table} WHERE 1 = 0;
 -- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
 -- sessions once.
 -- name: sessions
+-- gives: live overdue beats_in_millionths
 SELECT COALESCE(SUM(s.expires_at > {now}), 0), COALESCE(SUM({overdue}), 0),
        CAST(COALESCE(SUM(CASE WHEN s.expires_at > {now}
            THEN 1000000000000
@@ -104,6 +110,7 @@ l.changed_at <= {now} - $1 AND l.owner IS NOT NULL AND {unexpired}
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held: MySQL
 -- tests a time of SYSDATE after the join.
 -- name: long_holds
+-- gives: key node_info held_for
 SELECT l.lock_key, l.node_info, {since l.changed_at}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long}
@@ -130,6 +137,7 @@ h.granted_at <= {now} - $1 AND h.fence > 0 AND (s.expires_at IS NULL OR s.expire
 -- $1 microseconds, $2 limit. Keys that several hold, by the oldest of their holders. Reads: the
 -- holders once, the session of each, and the holders of the keys that are listed.
 -- name: long_shares
+-- gives: key node_info held_for
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
         WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
@@ -156,6 +164,7 @@ SELECT COUNT(*) FROM (
 -- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
 -- walk from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
+-- gives: queue waits is_paused
 SELECT w.queue, w.waits, w.is_paused
 FROM (
     SELECT d.queue, COALESCE(q.is_paused, 0) AS is_paused,
@@ -180,6 +189,7 @@ FROM (SELECT h.ended_at - GREATEST(h.enqueued_at, 0) AS took
 -- the LIMIT keeps the two apart: otherwise MySQL would look for the oldest job at each counted row.
 -- Reads: some rows for each queue that has a history, and three times as many as are counted.
 -- name: discarded
+-- gives: queue jobs
 SELECT f.queue,
        (SELECT COUNT(*) FROM {prefix}job_history h FORCE INDEX ({bare}job_history_queue)
         WHERE h.queue = f.queue AND h.state = 7 AND h.id >= f.first_id
@@ -208,6 +218,7 @@ WHERE t.ended_at > {now} - $2;
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT id, node_info, expires_at > {now}, {since started_at}, {since heartbeat_at},
        {until expires_at}
 FROM {prefix}session WHERE id = $1;

@@ -104,6 +104,7 @@ t.trigger_schema = DATABASE()
 
 -- The triggers that this very account has made, and their bodies.
 -- name: triggers
+-- gives: name body
 SELECT t.trigger_name, t.action_statement FROM information_schema.triggers t
 WHERE {is_ours} AND t.definer = CURRENT_USER();
 
@@ -124,6 +125,7 @@ NOT EXISTS (
 -- The last column counts the existing ones of the three triggers; null if this user cannot know. A
 -- user that sees none has to have the right TRIGGER by its own grant, not by a role.
 -- name: rule
+-- gives: is_on keep triggers
 SELECT r.is_on, r.keep, (
     SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
     FROM information_schema.triggers t WHERE {is_ours})
@@ -138,6 +140,7 @@ h.held_for, h.ending
 -- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended
 -- since, with the prefix or not, until there are enough.
 -- name: list
+-- gives: key token kind mode permits node_info metadata ended_ago held_for ending
 SELECT {grant}
 FROM {prefix}grant_history h FORCE INDEX ({bare}grant_history_ended)
 WHERE h.ended_at >= {utc} - $3 AND h.lock_key >= $1 AND h.lock_key < $2
@@ -146,6 +149,7 @@ ORDER BY h.ended_at DESC LIMIT $4;
 -- $1 key, $2 how long ago at most, $3 limit. Index: the primary key, from its end. Reads: 1 row for
 -- each.
 -- name: list_of
+-- gives: @list
 SELECT {grant}
 FROM {prefix}grant_history h FORCE INDEX (PRIMARY)
 WHERE h.lock_key = $1 AND h.ended_at >= {utc} - $2

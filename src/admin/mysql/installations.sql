@@ -7,6 +7,7 @@
 -- $1 our prefix. In this database alone: another one of the same server is another database. The
 -- server's own comparison decides which tables are ours, as it does for the tables of a statement.
 -- name: find
+-- gives: schema prefix is_ours
 SELECT '', LEFT(t.table_name, CHAR_LENGTH(t.table_name) - CHAR_LENGTH('migration')),
        IF(@@lower_case_table_names = 0,
           BINARY t.table_name = BINARY CONCAT($1, 'migration'),

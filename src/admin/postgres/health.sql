@@ -7,6 +7,8 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 -- those of the role or the database, not those that our driver has set since. The other columns say
 -- how full the server is.
 -- name: server
+-- gives: isolation read_only commits vacuum connections connections_max standby_names standbys
+-- gives: waited_for user sees_others has_patroni
 SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
        (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only'),
        (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
@@ -26,6 +28,7 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
 -- The limits of this role or this database: the owner of each limit, the connections it has and may
 -- have, and the statement that raises the limit. Superusers have none.
 -- name: connection_limits
+-- gives: whose used most remedy
 SELECT 'role ' || quote_ident(r.rolname),
        (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid), r.rolconnlimit::bigint,
        'ALTER ROLE ' || quote_ident(r.rolname) || ' CONNECTION LIMIT'
@@ -55,6 +58,7 @@ ALTER TABLE {table} RESET (autovacuum_enabled);
 
 -- $1 microseconds. The oldest open transaction that keeps dead rows from being removed.
 -- name: snapshot
+-- gives: , pid user application host state open_for transactions
 SELECT a.pid, coalesce(a.usename, '?')::text, coalesce(a.application_name, ''),
        coalesce(a.client_hostname, host(a.client_addr), ''), coalesce(a.state, ''),
        (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000000)::bigint,
@@ -67,6 +71,7 @@ SELECT a.pid, coalesce(a.usename, '?')::text, coalesce(a.application_name, ''),
 
 -- $1 microseconds.
 -- name: prepared
+-- gives: name owner database prepared_for
 SELECT p.gid, p.owner::text, p.database::text,
        (extract(epoch FROM clock_timestamp() - p.prepared) * 1000000)::bigint
   FROM pg_prepared_xacts p
@@ -76,6 +81,7 @@ SELECT p.gid, p.owner::text, p.database::text,
 
 -- $1 bytes. Slots that nobody reads, and that keep dead rows, or at least that much of the log.
 -- name: slots
+-- gives: name bytes
 SELECT s.slot_name::text, coalesce(pg_wal_lsn_diff(
            CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END, s.restart_lsn),
            0)::bigint
@@ -87,6 +93,7 @@ SELECT s.slot_name::text, coalesce(pg_wal_lsn_diff(
  ORDER BY 1;
 
 -- name: tables
+-- gives: name live dead vacuumed_ago has_no_vacuum
 WITH ours AS ({ours})
 SELECT ours.name, t.n_live_tup, t.n_dead_tup,
        coalesce((extract(epoch FROM clock_timestamp()
@@ -102,6 +109,7 @@ SELECT has_table_privilege($1, $2);
 -- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
 -- sessions once.
 -- name: sessions
+-- gives: live overdue beats_in_millionths
 SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
        count(*) FILTER (WHERE {overdue}),
        coalesce(sum(1000000 / greatest(
@@ -125,6 +133,7 @@ l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {i
 
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and as many sessions at most.
 -- name: long_holds
+-- gives: key node_info held_for
 SELECT l.lock_key, l.node_info,
        {since l.changed_at}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
@@ -152,6 +161,7 @@ h.granted_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND h.
 -- $1 microseconds, $2 limit. Keys that several hold, by the oldest of their holders. Reads: the
 -- holders once, as many sessions at most, and the holders of the keys that are listed.
 -- name: long_shares
+-- gives: key node_info held_for
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
          WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
@@ -179,6 +189,7 @@ SELECT count(*) FROM (
 -- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
 -- walk from name to name along leasehold_job_order. Reads: some rows for each queue.
 -- name: waiting_queues
+-- gives: queue waits is_paused
 WITH RECURSIVE {queues_in_order}
 SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
@@ -203,6 +214,7 @@ SELECT (extract(epoch FROM avg(t.took)) * 1000000)::bigint
 -- $1 microseconds, $2 how many. A walk from name to name along job_history_queue. Reads: some rows
 -- for each queue that has a history, and as many as are counted.
 -- name: discarded
+-- gives: queue jobs
 WITH RECURSIVE with_history AS (
     (SELECT h.queue FROM {prefix}job_history h ORDER BY h.queue LIMIT 1)
     UNION ALL
@@ -231,6 +243,7 @@ SELECT count(*)
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT id, node_info, expires_at > clock_timestamp(),
        {since started_at}, {since heartbeat_at}, {until expires_at}
   FROM {prefix}session WHERE id = $1;

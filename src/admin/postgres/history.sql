@@ -132,6 +132,7 @@ SELECT 1 FROM pg_trigger t WHERE {is_ours};
 
 -- The triggers that fire and whose functions this very role has made, with the functions' bodies.
 -- name: triggers
+-- gives: name body
 SELECT t.tgname::text, p.prosrc
   FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
  WHERE {is_ours} AND {fires} AND pg_get_userbyid(p.proowner) = current_user;
@@ -144,6 +145,7 @@ UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::
 -- The last column counts those of the three triggers that are there, and fire. If the schema was
 -- renamed since, its triggers do not count: their functions have its former name, and fail.
 -- name: rule
+-- gives: is_on keep triggers
 SELECT r.is_on, r.keep,
        (SELECT count(*)
           FROM pg_trigger t
@@ -164,6 +166,7 @@ h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata,
 -- since, with the prefix or not, until there are enough. Without statistics the planner believes
 -- that one row in 600 is asked for, and reads all rows if they are fewer than some 60,000.
 -- name: list
+-- gives: key token kind mode permits node_info metadata ended_ago held_for ending
 SELECT {grant}
   FROM {prefix}grant_history h
  WHERE h.ended_at >= (SELECT clock_timestamp() - $3::bigint * interval '1 microsecond')
@@ -174,6 +177,7 @@ SELECT {grant}
 -- $1 key, $2 how long ago at most, $3 limit, which the planner does not know: see job.sql. Index:
 -- grant_history_pkey, from its end. Reads: 1 row for each.
 -- name: list_of
+-- gives: @list
 SELECT {grant}
   FROM {prefix}grant_history h
  WHERE h.lock_key = $1

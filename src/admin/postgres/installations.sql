@@ -6,6 +6,7 @@
 
 -- $1 our prefix, $2 our schema: empty where the search path decides.
 -- name: find
+-- gives: schema prefix is_ours
 SELECT n.nspname::text, left(c.relname::text, -length('migration')),
        (left(c.relname::text, -length('migration')) = lower($1::text)
         AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid)

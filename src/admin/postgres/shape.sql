@@ -36,6 +36,7 @@ SELECT 'enqueue function ('
 
 -- $1 the prefix. The tables that have policies, and whether those are for this user.
 -- name: hidden_rows
+-- gives: table hides user
 WITH ours AS ({ours})
 SELECT ours.name, row_security_active(ours.oid)::int, current_user::text
   FROM ours WHERE ours.relrowsecurity

@@ -14,6 +14,7 @@ SELECT file FROM pragma_database_list WHERE name = 'main';
 -- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
 -- sessions once.
 -- name: sessions
+-- gives: live overdue beats_in_millionths
 SELECT coalesce(sum(s.expires_at > {now}), 0), coalesce(sum({overdue}), 0),
        coalesce(sum(CASE WHEN s.expires_at > {now}
                          THEN 1000000000000 / max(s.expires_at - s.heartbeat_at, 1000) END), 0)
@@ -35,6 +36,7 @@ l.changed_at <= {now} - $1 AND {live_hold} AND {of_this_boot}
 -- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held for so
 -- long.
 -- name: long_holds
+-- gives: key node_info held_for
 SELECT l.lock_key, l.node_info, {now} - l.changed_at
   FROM {prefix}lock l
  WHERE {held_long}
@@ -58,6 +60,7 @@ h.granted_at <= {now} - $1 AND h.fence > 0 AND {of_this_boot} AND NOT EXISTS (
 -- $1 microseconds, $2 limit. Keys that several hold, by their oldest holder. Reads: the holders
 -- once, the session of each that is held for so long, and the holders of the keys that are listed.
 -- name: long_shares
+-- gives: key node_info held_for
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
          WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
@@ -82,6 +85,7 @@ SELECT count(*) FROM (
 -- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
 -- walk from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
+-- gives: queue waits is_paused
 WITH RECURSIVE in_order (queue) AS (
     SELECT min(j.queue) FROM {prefix}job j
     UNION ALL
@@ -109,6 +113,7 @@ SELECT CAST(avg(t.took) AS INTEGER)
 -- $1 microseconds, $2 how many. A walk from name to name along job_history_queue. Reads: some rows
 -- for each queue that has a history, and as many as are counted.
 -- name: discarded
+-- gives: queue jobs
 WITH RECURSIVE with_history (queue) AS (
     SELECT min(h.queue) FROM {prefix}job_history h
     UNION ALL
@@ -137,6 +142,7 @@ SELECT count(*)
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
        expires_at - {now}
   FROM {prefix}session WHERE id = $1 AND {of_this_boot};

@@ -98,6 +98,7 @@ UPDATE {prefix}grant_history_rule
 
 -- The last column counts those of the three triggers that are there.
 -- name: rule
+-- gives: is_on keep triggers
 SELECT r.is_on, r.keep,
        (SELECT count(*) FROM sqlite_master
          WHERE type = 'trigger'
@@ -114,6 +115,7 @@ CAST(h.held_for AS INTEGER), CAST(h.ending AS INTEGER)
 -- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended
 -- since, with the prefix or not, until there are enough.
 -- name: list
+-- gives: key token kind mode permits node_info metadata ended_ago held_for ending
 SELECT {grant}
   FROM {prefix}grant_history h INDEXED BY {prefix}grant_history_ended
  WHERE h.ended_at >= {wall} - $3 AND h.lock_key >= $1 AND h.lock_key < $2
@@ -123,6 +125,7 @@ SELECT {grant}
 -- $1 key, $2 how long ago at most, $3 limit. Index: the primary key, from its end. Reads: 1 row for
 -- each.
 -- name: list_of
+-- gives: @list
 SELECT {grant}
   FROM {prefix}grant_history h
  WHERE h.lock_key = $1 AND +h.ended_at >= {wall} - $2

@@ -6,6 +6,7 @@
 
 -- $1 our prefix. Names are compared as SQLite does, whatever their case.
 -- name: find
+-- gives: schema prefix is_ours
 SELECT '', substr(t.name, 1, length(t.name) - length('migration')),
        t.name = $1 || 'migration' COLLATE NOCASE
   FROM sqlite_master t

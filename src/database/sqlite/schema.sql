@@ -4,6 +4,7 @@
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{prefix}migration';
 
 -- name: recorded
+-- gives: version name checksum finished
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
 -- The first database is the main one, whatever the program calls it.

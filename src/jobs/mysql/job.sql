@@ -8,7 +8,7 @@
 -- An IN of a few keys would read, and lock, all of a small table. Lists of the caller come as a
 -- parameter. Statements that may run on a borrowed connection use {utc} instead of {now}.
 
--- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
+-- The columns of the claimed job row j.
 -- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
@@ -33,6 +33,7 @@ INSERT INTO {prefix}job
 VALUES
 
 -- name: ids on mysql
+-- gives: first step
 ;
 SELECT LAST_INSERT_ID(), @@auto_increment_increment
 
@@ -58,6 +59,7 @@ RETURNING id
 -- ones and $4 at most; the true value of $4; and the time. Reads: $4 rows, and what is not due
 -- before them.
 -- name: ahead
+-- gives: number before per_key now
 SELECT $3, (SELECT COUNT(*) FROM (
                SELECT 1 FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
                WHERE p.queue = $1 AND p.ordering_key = $2 AND p.state <> 1 LIMIT $4) counted),
@@ -74,9 +76,11 @@ WHERE queue = $1 AND unique_slot IN ({keys});
 -- second form is for a transaction whose plain reads may see an old snapshot. It keeps the row
 -- locked, as the refused insert has done already.
 -- name: find_unique
+-- gives: id is_running
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- name: find_newest_unique
+-- gives: id is_running
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE MODE;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
@@ -133,6 +137,7 @@ UPDATE {listed} SET {take} WHERE j.state = 2
 -- `first_of_kinds`. The rows are read while the transaction is open. The first columns: the state
 -- of the session and the queue, and how many keys were found.
 -- name: claim
+-- gives: , is_live is_paused is_limited has_keys priority @claimed_columns
 START TRANSACTION;
 {pick};
 SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed, j.priority,
@@ -146,6 +151,7 @@ COMMIT;
 -- nor locked. A locking read sees the newest rows, so a later part sees commits that an earlier
 -- part did not see. If jobs are committed in between, the later one may be claimed first.
 -- name: first_of_all
+-- gives: id ordering_key
 SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
     WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0
     ORDER BY p.queue, p.state, p.priority, p.id LIMIT {most} FOR UPDATE SKIP LOCKED
@@ -155,6 +161,7 @@ SELECT k.id, k.ordering_key FROM ({parts}) k ORDER BY k.priority, k.id LIMIT {mo
 
 -- {kind}: one of the kinds.
 -- name: first_of_kind
+-- gives: id priority ordering_key
 SELECT * FROM (
         SELECT p.id, p.priority, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_kind)
         WHERE p.queue = $1 AND p.kind = {kind} AND p.state = 2 AND @leasehold_room > 0
@@ -180,6 +187,7 @@ INSERT INTO {prefix}queue (name) VALUES ($1);
 --    them. The queue's row changes with each claim.
 -- Reads: what runs in the queue, and some rows for each of the window.
 -- name: claim_in_turn
+-- gives: , is_live has_queue per_key has_keys priority @claimed_columns
 START TRANSACTION;
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now})
 INTO @leasehold_live;
@@ -269,6 +277,7 @@ WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3 AND ordering_key 
 -- `complete` and `claim` in one commit: the parameters of `claim`, $4 the list, $5 its length.
 -- Behind the columns of `claim`: the number of ended jobs, and their ids if not all have ended.
 -- name: complete_and_claim
+-- gives: , is_live is_paused is_limited has_keys priority @claimed_columns completed ended
 START TRANSACTION;
 SELECT CONVERT($4 USING utf8mb4) INTO @leasehold_ends;
 SELECT COUNT(*), CONCAT('[', GROUP_CONCAT(j.id), ']') INTO @leasehold_count, @leasehold_ended
@@ -305,6 +314,7 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- 5. Deletes the rows that still run, which are those of ended jobs.
 -- Reads: 8 rows for each.
 -- name: finish
+-- gives: id becomes
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
 SELECT j.id, {to_state} FROM {ends} WHERE {stands} AND j.session_id = $1 {update_listed};
 WITH RECURSIVE places AS (
@@ -332,6 +342,7 @@ DELETE j FROM {held} WHERE {stands} AND j.session_id = $1;
 
 -- $1 session, $2 list of ids. A plain read. Reads: 1 row for each.
 -- name: standings
+-- gives: id token is_cancel_requested
 SELECT j.id, j.token, j.is_cancel_requested
 FROM JSON_TABLE(CONVERT($2 USING utf8mb4), '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
@@ -339,6 +350,7 @@ WHERE j.state = 3 AND j.session_id = $1;
 
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
 -- name: find_claims
+-- gives: priority @claimed_columns
 SELECT j.priority, {claimed_columns}
 FROM {prefix}job j FORCE INDEX ({bare}job_order)
 WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2

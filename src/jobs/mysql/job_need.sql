@@ -11,6 +11,7 @@ INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 -- job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each job that waits for an
 -- ended one; none for jobs that wait for one that has not ended.
 -- name: over
+-- gives: job needs until became
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id)
   FROM (SELECT a.id FROM JSON_TABLE('[{ids}]', '$[*]' COLUMNS (id BIGINT PATH '$')) a
@@ -22,6 +23,7 @@ SELECT n.job_id, n.needs_id, n.wants,
 -- $1 and $2: the needed and the waiting job of the last row that was read; $3: how many rows to
 -- read after that. Answers as the statement `over` does, and whether the needed job has not ended.
 -- name: look_behind
+-- gives: @over is_there
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
        ((SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NOT NULL)
@@ -59,6 +61,7 @@ SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id IN ({ids}) AND j.state = 2
 -- $1 queue, $2 the job behind which it looks, $3 at how many. Tells of each whether it needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
+-- gives: id has_needs
 SELECT j.id,
        (EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id))
   FROM (SELECT id FROM {prefix}job FORCE INDEX ({bare}job_due)

@@ -2,6 +2,9 @@
 -- contract: src/jobs/job_queue_store.hpp. All of it runs on connections of our own.
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
+-- fragment: queue_look
+-- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
+-- gives: some_are_blocked @queue_columns
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
@@ -10,6 +13,7 @@ q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q
 -- all jobs that are not scheduled to find a scheduled one. Indexes: job_order, job_due,
 -- job_schedule_next. Reads: 5 rows for each.
 -- name: look
+-- gives: number @queue_look
 SELECT $2 AS number,
        EXISTS (
            SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_order)
@@ -35,6 +39,7 @@ FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 -- $3, and how many jobs were due; 0 if the caller was mistaken. Indexes: job_due,
 -- job_ordering. Reads: some rows for each.
 -- name: promote
+-- gives: per_key due
 START TRANSACTION;
 SELECT COALESCE(MAX(q.running_per_key_max), 1) INTO @leasehold_per_key
 FROM {prefix}queue q WHERE q.name = $1;
@@ -65,6 +70,7 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
 -- running jobs whose session is expired or missing. Reads: the running jobs behind that place, and
 -- their sessions.
 -- name: lost
+-- gives: , session is_removed id token priority
 SELECT j.session_id, s.id IS NULL, j.id, j.token, j.priority
 FROM {prefix}job j FORCE INDEX ({bare}job_order)
 LEFT JOIN {prefix}session s ON s.id = j.session_id
@@ -89,6 +95,7 @@ IF({rescued_to} = 7, $4, $5)
 -- 3. The counts of the answer, and the next jobs of their keys.
 -- 4. As `finish`.
 -- name: rescue
+-- gives: rescued quarantined
 START TRANSACTION;
 SELECT CONVERT($3 USING utf8mb4), $1 INTO @leasehold_ends, @leasehold_dead;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}session d
@@ -153,6 +160,7 @@ FROM (
 
 -- Ends a packet of `next_key`s. Answers what {per_key} is, the last key, and the ids as a list.
 -- name: last_key
+-- gives: per_key key ids
 SELECT COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q
                  WHERE q.name = @leasehold_queue), 1),
        @leasehold_key, @leasehold_ids;
@@ -168,6 +176,7 @@ SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
+-- gives: kind jobs
 SELECT a.kind, COUNT(*)
 FROM ((SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_order)
        WHERE j.queue = $1 AND j.state = 2 AND $2 = 0
@@ -205,6 +214,7 @@ SELECT @leasehold_count;
 -- whether the job existed, whether it did not run, and how many rows of the history and of the jobs
 -- have this id now. Reads: some rows.
 -- name: cancel
+-- gives: , found idle in_history in_jobs
 START TRANSACTION;
 SELECT COUNT(*), COALESCE(MAX(j.state <> 3), 0), IF(MAX(j.state) NOT IN (3, 5), $1, NULL)
 INTO @leasehold_go, @leasehold_idle, @leasehold_id
@@ -275,6 +285,9 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past rows that were not asked for.
 -- name: list
+-- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
+-- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
+-- gives: ended_ago result
 SELECT * FROM (
     (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
             {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago,
@@ -291,6 +304,7 @@ ORDER BY id LIMIT $4;
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
+-- gives: @queue_columns
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. The new turn changes the row, which refuses
@@ -322,6 +336,7 @@ ORDER BY queue;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
+-- gives: state jobs oldest_ago
 SELECT {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
@@ -329,10 +344,12 @@ SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY 
 
 -- The settings of the queues that have a row.
 -- name: queue_rows
+-- gives: name @queue_columns
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
+-- gives: queue @count_jobs
 SELECT j.queue, {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL

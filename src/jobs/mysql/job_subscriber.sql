@@ -13,6 +13,7 @@ DELETE FROM {prefix}job_bell WHERE queue = $1 AND bell = $2;
 -- $1 queue, $2 id, $3 how many: the subscribers from that one on whose sessions live. Reads: a
 -- session for each, and those of the dead before them until they are pruned.
 -- name: list_from
+-- gives: id address
 SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
  WHERE b.queue = $1 AND b.bell >= $2
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
@@ -20,6 +21,7 @@ SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
 
 -- As `list_from` for the subscribers before that one.
 -- name: list_until
+-- gives: id address
 SELECT b.bell, b.address FROM {prefix}job_bell b FORCE INDEX (PRIMARY)
  WHERE b.queue = $1 AND b.bell < $2
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})

@@ -16,7 +16,7 @@
 -- state, as they do if they are older than such rows, the planner would read all of job_order, or
 -- all rows of the key, to find those.
 
--- The columns of the claimed job row j: see claimed_in() in job_store.cpp.
+-- The columns of the claimed job row j.
 -- fragment: claimed_columns
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
@@ -48,6 +48,7 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- looks for its job. Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for
 -- each, else none.
 -- name: insert
+-- gives: id unique_key
 WITH asked AS MATERIALIZED (
     SELECT number, kind, payload, priority, ordering_key, unique_key, unique_until, attempts_max,
            retry_delay, retry_delay_max, time_limit, rescues_max,
@@ -113,6 +114,7 @@ SELECT string_agg(id::text, ','), {durable} FROM made;
 
 -- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row.
 -- name: find_unique
+-- gives: id is_running
 SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
@@ -214,6 +216,7 @@ h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
 -- fragment: answer
+-- gives: stands ended durable priority @claimed_columns
 SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
        NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer
@@ -234,6 +237,7 @@ SELECT NULL, NULL, NULL, c.* FROM claimed c
 -- One row of the answer has no job, but the state of the queue and the session. The other rows are
 -- in no order, and the caller sorts them. Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
+-- gives: , @answer
 WITH {picked}, {claimed}
 {answer};
 
@@ -241,6 +245,7 @@ WITH {picked}, {claimed}
 -- wanted, whatever other jobs stand before them. With several kinds it locks more rows than it
 -- claims, until it commits. The range begins with the kind, so that only job_kind has this order.
 -- name: claim_of_kinds
+-- gives: @answer
 WITH {picked_of_kinds}, {claimed}
 {answer};
 
@@ -356,9 +361,11 @@ SELECT l.is_live::int, (SELECT count(*) FROM mine),
  ORDER BY j.priority, j.id
 
 -- name: claim_in_turn
+-- gives: , is_live is_my_turn claimed durable priority @claimed_columns
 WITH {my_turn}, {seen}, {in_turn};
 
 -- name: claim_in_turn_of_kinds
+-- gives: is_live is_my_turn claimed durable priority @claimed_columns
 WITH {my_turn}, {seen_of_kinds}, {in_turn};
 
 -- $1 session; lists: $2 ids, $3 tokens. Completes jobs without a result, an ordering key or a
@@ -394,10 +401,12 @@ UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
 
 -- name: complete_and_claim
+-- gives: , @answer
 WITH {ended}, {picked}, {claimed}
 {answer_with_ends};
 
 -- name: complete_and_claim_of_kinds
+-- gives: @answer
 WITH {ended}, {picked_of_kinds}, {claimed}
 {answer_with_ends};
 
@@ -414,6 +423,7 @@ WITH {ended}, {picked_of_kinds}, {claimed}
 --       their place. `unblock` finds a job that was blocked after this snapshot.
 -- Indexes: job_pkey, job_ordering. Reads: 3 rows for each.
 -- name: finish
+-- gives: id becomes
 WITH mine AS MATERIALIZED (
     SELECT j.id, j.queue, j.ordering_key, a.delay, a.words,
            CASE WHEN a.becomes <> 6 AND j.is_cancel_requested = 1
@@ -470,12 +480,14 @@ SELECT id, to_state FROM mine;
 
 -- $1 session; lists: $2 ids, $3 tokens. A plain read. Reads: 1 row for each.
 -- name: standings
+-- gives: id token is_cancel_requested
 SELECT j.id, j.token, j.is_cancel_requested
   FROM {prefix}job j
  WHERE j.id = ANY ($2::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $1;
 
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
 -- name: find_claims
+-- gives: priority @claimed_columns
 SELECT j.priority, {claimed_columns}, {carried}
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2

@@ -20,6 +20,7 @@ INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 -- job_history_pkey. Reads: 1 row for each id, and 2 for each job that waits for an ended one; none
 -- for jobs that wait for one that has not ended.
 -- name: over
+-- gives: job needs until became
 WITH ended AS MATERIALIZED (
     SELECT a.id FROM unnest($1::text::bigint[]) AS a (id)
      WHERE (SELECT j.id FROM {prefix}job j WHERE j.id = a.id) IS NULL
@@ -36,6 +37,7 @@ SELECT n.job_id, n.needs_id, n.wants,
 -- $1 needed job and $2 waiting job of the last row that was looked at, $3 how many rows behind it.
 -- As `over` for those rows, and whether the needed job has not ended.
 -- name: look_behind
+-- gives: @over is_there
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
        ((SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NOT NULL)::int
@@ -80,6 +82,7 @@ SELECT DISTINCT j.queue FROM {prefix}job j
 -- $1 queue, $2 the job behind which it looks, $3 at how many. Tells of each whether it needs a job.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
+-- gives: id has_needs
 SELECT j.id,
        ((SELECT w.job_id FROM {prefix}job_need w
           WHERE w.job_id BETWEEN j.id AND j.id

@@ -23,6 +23,9 @@ CASE WHEN j.due_at > clock_timestamp() THEN {until j.due_at}
             WHEN j.due_at IS NOT NULL THEN 0 END
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
+-- fragment: queue_look
+-- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
+-- gives: some_are_blocked @queue_columns
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
@@ -31,6 +34,7 @@ q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q
 -- remedy. A policy for all commands whose condition is true shows all rows, if no other policy
 -- restricts it. Reads: no row of ours.
 -- name: hidden_table
+-- gives: table user remedy
 SELECT t.name, current_user::text,
        'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '
            || 'ALTER ROLE ' || quote_ident(current_user) || ' BYPASSRLS'
@@ -49,6 +53,7 @@ SELECT t.name, current_user::text,
 -- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, job_schedule_next,
 -- queue_pkey. Reads: 5 rows for each.
 -- name: look
+-- gives: number @queue_look
 SELECT a.number,
        ((SELECT j.id FROM {prefix}job j
           WHERE j.queue = a.name AND j.state = 2
@@ -110,6 +115,7 @@ RETURNING q.name;
 --       seen. The limit counts only jobs that nobody has locked.
 -- A job with a request to cancel it ends as cancelled.
 -- name: rescue
+-- gives: rescued quarantined
 WITH seen AS MATERIALIZED (
     SELECT r.id, r.token, r.session_id, r.expires_at IS NULL AS is_removed
       FROM (SELECT j.id, j.token, j.session_id,
@@ -183,6 +189,7 @@ SELECT (SELECT count(*) FROM lost WHERE to_state = 2),
 -- and how many jobs were freed. Indexes: job_order, job_ordering. Reads: some rows for each key,
 -- and what is not due before them.
 -- name: unblock
+-- gives: key freed
 WITH RECURSIVE keys AS (
     SELECT 1::bigint AS number,
            (SELECT o.ordering_key FROM {prefix}job o
@@ -219,6 +226,7 @@ SELECT (SELECT k.name FROM keys k WHERE k.number = $2::bigint), (SELECT count(*)
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
+-- gives: kind jobs
 SELECT a.kind, count(*)
   FROM ((SELECT j.kind FROM {prefix}job j
           WHERE j.queue = $1 AND j.state = 2 AND $2::integer = 0
@@ -248,6 +256,7 @@ DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
 -- $1 id, $2 the microseconds that the job is kept, or -1. If a claim comes between the two changes,
 -- neither is made and the caller sends the statement again. Reads: some rows.
 -- name: cancel
+-- gives: , cancelled requested in_history in_jobs
 WITH gone AS (
     DELETE FROM {prefix}job AS j WHERE j.id = $1 AND j.state <> 3
     RETURNING {job_columns}, error, state, {durable}
@@ -317,6 +326,9 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- in half of the rows: if it believed that few rows are asked for, it would read and sort them all.
 -- The third part reads no other rows, by job_history_queue, where both queue and state are given.
 -- name: list
+-- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
+-- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
+-- gives: ended_ago result
 SELECT * FROM (
     (SELECT {info_columns},
             {due_in} AS due_in,
@@ -345,6 +357,7 @@ SELECT * FROM (
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
+-- gives: @queue_columns
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. The new turn refuses claims under way that
@@ -386,6 +399,7 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
+-- gives: state jobs oldest_ago
 SELECT {shown_state}, count(*),
        {since min(j.enqueued_at)}
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
@@ -394,10 +408,12 @@ SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY 
 
 -- The settings of the queues that have a row.
 -- name: queue_rows
+-- gives: name @queue_columns
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
+-- gives: queue @count_jobs
 SELECT j.queue, {shown_state}, count(*),
        {since min(j.enqueued_at)}
   FROM {prefix}job j GROUP BY j.queue, {shown_state}

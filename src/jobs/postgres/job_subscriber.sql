@@ -17,6 +17,7 @@ length(b.bell) = 16
 -- $1 queue, $2 id, $3 how many: the subscribers from that one on whose sessions live. Reads: a
 -- session for each, and those of the dead before them until they are pruned.
 -- name: list_from
+-- gives: id address
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell >= $2 AND {is_subscriber}
    AND EXISTS (SELECT 1 FROM {prefix}session s
@@ -25,6 +26,7 @@ SELECT b.bell, b.address FROM {prefix}job_bell b
 
 -- As `list_from` for the subscribers before that one.
 -- name: list_until
+-- gives: id address
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell < $2 AND {is_subscriber}
    AND EXISTS (SELECT 1 FROM {prefix}session s

@@ -5,7 +5,7 @@
 -- There is one writer at a time, so each claim counts the running jobs, and no limit needs a turn.
 -- A statement costs no round trip, so each list is a loop of statements in one write transaction.
 
--- The columns of a claimed job row: see claimed_in() in job_store.cpp.
+-- The columns of a claimed job row.
 -- fragment: claimed_columns
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
     retry_delay_max, time_limit, rescues_max
@@ -50,6 +50,7 @@ RETURNING id;
 
 -- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row.
 -- name: find_unique
+-- gives: id is_running
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
@@ -81,6 +82,7 @@ max({wall}, min(CAST(q.starts_from AS INTEGER), {wall} + q.starts_per))
 -- without the write lock first. Indexes: job_order. Reads: what runs in the queue, where that
 -- is limited.
 -- name: room
+-- gives: is_live jobs per_key is_paid_for
 SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at > {now}),
        CASE WHEN coalesce(q.is_paused, 0) = 1 THEN 0 ELSE max(0, min(
            $3,
@@ -94,6 +96,7 @@ SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at 
 
 -- $1 queue, $2 how many. The available jobs, in the order of job_order, which is the index.
 -- name: available
+-- gives: id ordering_key priority
 SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 2
@@ -101,6 +104,7 @@ SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
 
 -- As `available`, for kind $3. Index: job_kind.
 -- name: available_of_kind
+-- gives: id ordering_key priority
 SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j INDEXED BY {bare}job_kind
  WHERE j.queue = $1 AND j.state = 2 AND j.kind = $3
@@ -109,6 +113,7 @@ SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
 -- $1 queue. The ordering keys of running jobs. The plus keeps SQLite from another index, by which
 -- it would read all waiting jobs. Index: job_order.
 -- name: running_keys
+-- gives: ordering_key id
 SELECT r.ordering_key, r.id
   FROM {prefix}job r
  WHERE r.queue = $1 AND r.state = 3 AND +r.ordering_key IS NOT NULL;
@@ -129,10 +134,12 @@ state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
 
 -- $3 id.
 -- name: take
+-- gives: @claimed_columns
 UPDATE {prefix}job SET {claim} WHERE id = $3 RETURNING {claimed_columns};
 
 -- As `take`, for many jobs. The answer is in no order.
 -- name: take_many
+-- gives: @claimed_columns
 UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 
 -- $1 id. Blocks a job that must wait for an earlier one of its key: later claims pass over it.
@@ -150,18 +157,21 @@ UPDATE {prefix}queue AS q
 
 -- $1 session, $2 id, $3 token. Completes a job of which nothing is kept. Reads: 1 row.
 -- name: complete
+-- gives: queue ordering_key id token
 DELETE FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3
 RETURNING queue, ordering_key, id, token;
 
 -- As `complete`, for many jobs: $1 session; {rows} are ids and tokens. The plus keeps the planner
 -- from finding the rows by this list: it finds them by {ids}.
 -- name: complete_many
+-- gives: queue ordering_key id token
 DELETE FROM {prefix}job
  WHERE id IN ({ids}) AND session_id = $1 AND state = 3 AND (+id, token) IN (VALUES {rows})
 RETURNING queue, ordering_key, id, token;
 
 -- $1 session, $2 id, $3 token. Reads: 1 row.
 -- name: find_running
+-- gives: queue ordering_key is_cancel_requested
 SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER)
   FROM {prefix}job j
  WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state = 3;
@@ -196,6 +206,7 @@ UPDATE {prefix}job
 
 -- A list of claims: id, token, session. A plain read. Reads: 1 row for each.
 -- name: standings
+-- gives: , number is_asked
 WITH asked (number, id, token, session_id) AS ({asked})
 SELECT * FROM (
     SELECT asked.number, (
@@ -207,6 +218,7 @@ SELECT * FROM (
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue. `+id` keeps SQLite from
 -- walking the whole table by its primary key, which has the wanted order.
 -- name: find_claims
+-- gives: priority @claimed_columns
 SELECT priority, {claimed_columns}
   FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY +id;
 

@@ -13,12 +13,16 @@ CAST(j.token AS INTEGER), j.payload, j.unique_slot, j.ordering_key, j.node_info,
 j.error, CAST(CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END AS INTEGER)
 
 -- The settings of a queue: see limits_in() in job_queue_store.cpp.
+-- fragment: queue_look
+-- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
+-- gives: some_are_blocked @queue_columns
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
 -- $1 queue. Indexes: job_order, job_due, job_schedule_next. Reads: 5 rows.
 -- name: look
+-- gives: , @queue_look
 SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
        (SELECT CAST(max(0, j.due_at - {wall}) AS INTEGER)
           FROM {prefix}job j
@@ -56,6 +60,7 @@ RETURNING name;
 -- $1 queue, $2 how many. Running jobs of sessions that are expired, or missing. Index: job_order.
 -- Reads: what runs in the queue, and a session for each.
 -- name: lost
+-- gives: , id ordering_key is_cancel_requested was_last
 SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues + 1 >= {rescues_max}
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 3
@@ -65,6 +70,7 @@ SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues +
 -- $1 queue. Jobs whose due time is no number, or is beyond the year 9999. SQLite sorts text and
 -- blobs behind all numbers, so one range finds both. Index: job_due. Reads: 1 row for each.
 -- name: never_due
+-- gives: id due_at ordering_key
 SELECT id, quote(due_at), ordering_key FROM {prefix}job
  WHERE queue = $1 AND due_at > 253402300799999999 ORDER BY due_at, id LIMIT 100;
 
@@ -83,6 +89,7 @@ UPDATE {prefix}job
 -- time; and the last key if there were $2 keys. Looks at nothing if no job is blocked. Plain reads.
 -- Indexes: job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: look_at_keys
+-- gives: id key
 WITH RECURSIVE key_of AS (
     SELECT 1 AS number, (
         SELECT o.ordering_key FROM {prefix}job o
@@ -124,6 +131,7 @@ UPDATE {prefix}job AS j SET state = 2 WHERE j.id = $2 AND j.state = 5 AND {befor
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and the number of jobs of each.
 -- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
+-- gives: kind jobs
 SELECT a.kind, count(*)
   FROM (SELECT * FROM (
             SELECT j.kind FROM {prefix}job j
@@ -152,6 +160,7 @@ DELETE FROM {prefix}job_history WHERE id IN (
 
 -- $1 id.
 -- name: find_job
+-- gives: queue ordering_key state is_cancel_requested
 SELECT queue, ordering_key, CAST(state AS INTEGER), CAST(is_cancel_requested AS INTEGER)
   FROM {prefix}job WHERE id = $1
 UNION ALL
@@ -199,6 +208,9 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- from there on, past rows that were not asked for; from its first row on, if the statistics of
 -- SQLite are of a table of one row.
 -- name: list
+-- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
+-- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
+-- gives: ended_ago result
 SELECT * FROM (
     SELECT * FROM (
         SELECT {info_columns}, CAST(j.due_at - {wall} AS INTEGER) AS due_in,
@@ -218,6 +230,7 @@ SELECT * FROM (
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
+-- gives: @queue_columns
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. If the rate changes, past starts no longer
@@ -253,6 +266,7 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
+-- gives: state jobs oldest_ago
 SELECT CAST({shown_state} AS INTEGER), count(*), CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
@@ -261,10 +275,12 @@ SELECT CAST(state AS INTEGER), count(*), NULL
 
 -- The settings of the queues that have a row.
 -- name: queue_rows
+-- gives: name @queue_columns
 SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
+-- gives: queue @count_jobs
 SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
        CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}

@@ -1,7 +1,7 @@
 -- SQLite: schedules that enqueue jobs. Fire times are dates, so they go by the wall clock. The
 -- contract: src/jobs/job_schedule_store.hpp.
 
--- The 25 columns of a schedule: see row_in() in job_schedule_store.cpp.
+-- The columns of a schedule.
 -- fragment: schedule_columns
 name, queue, is_paused, version, cron, zone, period, misfire, catch_up_max, late_max, next_at,
 last_at, last_job, kind, priority, attempts_max, rescues_max, retry_delay, retry_delay_max,
@@ -10,6 +10,7 @@ time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload
 -- $1 queue, $2 how many, $3 and $4 the fire time and the name behind which they are. Index:
 -- job_schedule_next. Reads: 1 row for each, and those of the first and the last one's fire time.
 -- name: due
+-- gives: now @schedule_columns
 SELECT {wall} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  WHERE queue = $1 AND is_paused = 0 AND next_at <= {wall}
    AND next_at >= $3 AND (next_at > $3 OR name > $4)
@@ -33,11 +34,13 @@ UPDATE {prefix}job_schedule SET last_job = $2 WHERE name = $1;
 
 -- $1 name. The time, also if there is no row. Reads: 1 row.
 -- name: find
+-- gives: now @schedule_columns
 SELECT {wall} AS now_at, {schedule_columns}
   FROM (SELECT 1 AS one) AS always LEFT JOIN {prefix}job_schedule ON name = $1;
 
 -- $1 the name before the first that is listed, $2 how many. Reads: 1 row for each.
 -- name: list
+-- gives: now @schedule_columns
 SELECT {wall} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  WHERE name > $1 ORDER BY name LIMIT $2;
 

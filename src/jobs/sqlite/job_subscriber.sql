@@ -16,6 +16,7 @@ typeof(b.bell) = 'blob' AND length(b.bell) = 16
 -- $1 queue, $2 id, $3 how many: the subscribers from that one on whose sessions live. Reads: a
 -- session for each, and those of the dead before them until they are pruned.
 -- name: list_from
+-- gives: id address
 SELECT b.bell, CAST(b.address AS TEXT) FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell >= $2 AND {is_subscriber}
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})
@@ -23,6 +24,7 @@ SELECT b.bell, CAST(b.address AS TEXT) FROM {prefix}job_bell b
 
 -- As `list_from` for the subscribers before that one.
 -- name: list_until
+-- gives: id address
 SELECT b.bell, CAST(b.address AS TEXT) FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell < $2 AND {is_subscriber}
    AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > {now})

@@ -5,6 +5,7 @@
 -- free. A dead session counts as a holder until it died. Reads: 2 rows for each key that is passed
 -- over or listed, the queues, and the holders of keys that several can hold.
 -- name: list
+-- gives: key token node_info waiters kind free_for
 SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
        {since COALESCE(l.expires_at, s.expires_at, l.changed_at)}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id

@@ -43,6 +43,7 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- 3. Reports the owner ids that got a key; no two of them are the same.
 -- Reads: 4 rows for each.
 -- name: take_free_of
+-- gives: owner token
 START TRANSACTION;
 SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
@@ -63,6 +64,7 @@ WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners});
 -- $1 key, $2 session. Asks by plain reads whether somebody has a key that was refused lately.
 -- Reads: 3 rows.
 -- name: holder_of
+-- gives: @hold
 SELECT l.lock_key, l.fence, 1, {rest_of_hold}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NOT NULL AND {unexpired}
@@ -87,6 +89,7 @@ WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NOT NULL AND {unexpired}
 --    before it waits for the row.
 -- 4. Reports, and reads the holder of the key if it was refused.
 -- name: try_acquire
+-- gives: token is_live kind @hold
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $3 AND m.expires_at > {now}
@@ -150,6 +153,7 @@ LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
 -- name: insert_and_acquire
+-- gives: @try_acquire
 {insert_key};
 {try_acquire};
 
@@ -231,6 +235,7 @@ UPDATE {prefix}lock SET proofs = proofs + 1 WHERE lock_key = $1 AND owner = $2 A
 -- A list of holds: key, owner, token. Plain reads; STRAIGHT_JOIN, so that the list comes first and
 -- each row is found by primary key. Reads: 3 rows for each, and 1.
 -- name: standings
+-- gives: number is_asked
 SELECT asked.number, l.revocations > 0 FROM ({asked}) asked
 STRAIGHT_JOIN {prefix}lock l
     ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.amount
@@ -238,12 +243,14 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id WHERE {unexpired};
 
 -- $1 key, $2 whether to count the waiters. Plain reads, by primary key or in its order.
 -- name: describe
+-- gives: @hold waiters
 SELECT {hold}, IF($2 = 0, 0, {waiters})
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1;
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit.
 -- name: list
+-- gives: @hold waiters
 SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND {unexpired}
 ORDER BY l.lock_key LIMIT $3;
@@ -266,6 +273,7 @@ WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 -- gives rows. The session's row comes last: no statement waits for a lock row while it holds a
 -- session row, so no circle of waits can close.
 -- name: force_release
+-- gives: @hold waiters
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
@@ -283,6 +291,7 @@ COMMIT;
 -- statement sees all earlier grants. Then it changes the row, by primary key, if the key has no
 -- holders.
 -- name: change_kind
+-- gives: kind is_idle is_changed
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
 UPDATE {prefix}lock l SET l.kind = $2
@@ -306,6 +315,7 @@ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_go = 1;
 
 -- $1 key. A transaction inside one packet, as `force_release`: the answer is the hold.
 -- name: request_revoke
+-- gives: @hold
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
@@ -347,6 +357,7 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 -- count of affected rows does not tell that from a refusal. So the report reads the row, and looks
 -- for the name of our own session, which nobody else writes.
 -- name: adopt
+-- gives: is_adopted is_live
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $5 AND m.expires_at > {now}
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3

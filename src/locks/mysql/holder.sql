@@ -16,12 +16,17 @@
 -- fragment: live
 (s.expires_at IS NULL OR s.expires_at > {now})
 
--- Describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
+-- Describes a holder h with its session s.
 -- fragment: holder
+-- gives: @hold kind mode permits
 h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {since h.granted_at},
        COALESCE({until s.expires_at}, 0), NULL,
        COALESCE((SELECT g.kind FROM {prefix}lock g WHERE g.lock_key = h.lock_key), 1), h.mode,
        h.permits
+
+-- The decision on a request: a holder_status, and how the key is used.
+-- fragment: verdict
+-- gives: status kind capacity
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
 -- way to, $10 token of the hold in place or null, $11 whether `bury` was tried.
@@ -36,6 +41,7 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {since h.granted_
 -- 5. Reports.
 -- Reads: 24 rows, and 3 for each other holder; those of `bury` come on top.
 -- name: try_acquire
+-- gives: token @verdict, dead @holder
 SELECT CASE
     WHEN NOT EXISTS (
         SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}) THEN 3
@@ -99,11 +105,13 @@ LEFT JOIN ({prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id)
     ON h.lock_key = $1 AND h.owner = @leasehold_first AND h.fence > 0;
 
 -- name: insert_and_acquire
+-- gives: token @verdict dead @holder
 {insert_key};
 {try_acquire};
 
 -- Other holders that look dead. $1 key, $2 owner.
 -- name: looks_dead
+-- gives: owner session
 SELECT h.owner, h.session_id
 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND h.owner <> $2 AND h.mode <> 0 AND s.expires_at <= {now}
@@ -128,6 +136,7 @@ SELECT $3, @leasehold_count + @leasehold_go INTO @leasehold_dead, @leasehold_cou
 --
 -- The list: key, owner; the third value is of no use. Reads: 2 rows for each, and 1.
 -- name: look
+-- gives: number mode token
 SELECT asked.number, h.mode, h.fence FROM ({asked}) asked
 STRAIGHT_JOIN {prefix}holder h
     ON h.lock_key = asked.lock_key AND h.owner = asked.owner AND h.mode <> 0;
@@ -198,6 +207,7 @@ SELECT @leasehold_arrived FROM DUAL WHERE @leasehold_arrived > 0;
 
 -- $1 key. Reads: 1 row, and 2 for each holder.
 -- name: tally
+-- gives: kind capacity arrived holders
 SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
     SELECT COUNT(*) FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
     WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live})
@@ -233,6 +243,7 @@ SELECT 1 FROM DUAL WHERE @leasehold_token > 0;
 
 -- $1 key. Reads: 3 rows for each holder.
 -- name: holders
+-- gives: @holder
 SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND h.fence > 0 AND {live} ORDER BY h.fence, h.owner;
 
@@ -240,6 +251,7 @@ WHERE h.lock_key = $1 AND h.fence > 0 AND {live} ORDER BY h.fence, h.owner;
 -- have the prefix, $4 limit. A range of the primary key. The two comparisons of a row value would
 -- not be one. Reads: 3 rows for each hold listed, 2 for each row passed over.
 -- name: list
+-- gives: @holder
 SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
   AND h.fence > 0 AND {live}
@@ -249,6 +261,7 @@ ORDER BY h.lock_key, h.owner LIMIT $4;
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the session of each.
 -- name: count
+-- gives: holds waiters shared_keys shared_holds shared_waiters
 SELECT (SELECT COUNT(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
         WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL
           AND (l.expires_at IS NULL OR l.expires_at > {now}) AND {live}),
@@ -263,6 +276,7 @@ WHERE h.lock_key >= $1 AND h.lock_key < $2 AND {live};
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. A range of the primary
 -- key. Reads: 2 rows for each lock in it, and 2 for each holder's row of those listed.
 -- name: headers
+-- gives: key token node_info kind capacity arrived waiting
 SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
     SELECT COUNT(*) FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
     WHERE h.lock_key = l.lock_key AND h.mode & {waiting} <> 0 AND {live})
@@ -284,6 +298,7 @@ AND (l.arrived > 0 OR EXISTS (
 -- primary key, those of sessions last: see `force_release` of hold.sql. A holder that is granted a
 -- hold after the look keeps it, since the hold began after the request to free the key.
 -- name: whose
+-- gives: owner session
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 
 -- Sent for each owner.
@@ -293,6 +308,7 @@ WHERE h.lock_key = $1 AND h.owner = $2 FOR UPDATE;
 
 -- {owners}: each owner, from $2 on.
 -- name: force_header
+-- gives: @holder
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner IS NULL FOR UPDATE;
 SELECT {holder}

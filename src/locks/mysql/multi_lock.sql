@@ -12,6 +12,7 @@
 --
 -- The pre-check, which may only refuse: a plain read.
 -- name: look
+-- gives: , is_live kind is_closed @hold
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $2 AND m.expires_at > {now}), l.kind,
        l.owner IS NOT NULL
            AND NOT COALESCE({closed_until COALESCE(l.expires_at, s.expires_at)} <= {now}, 0),
@@ -59,6 +60,7 @@ WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size} AND {closed_until d.exp
 
 -- $1 owner, {keys}: the keys from $2 on. The lock rows alone, in order, as `prove` of hold.sql.
 -- name: prove_all
+-- gives: key token
 SELECT lock_key, fence FROM {prefix}lock FORCE INDEX (PRIMARY)
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key LOCK IN SHARE MODE;
@@ -74,6 +76,7 @@ ORDER BY lock_key;
 -- and so does not wait behind the next holder's proof. It reports the holds that are still ours,
 -- and the caller releases these one by one.
 -- name: release_all
+-- gives: , released key
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}

@@ -33,6 +33,7 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
 -- by its primary key in hexadecimal digits: for a holder's row the key and then the owner.
 -- Needs PROCESS, and SELECT on performance_schema.
 -- name: lockers
+-- gives: connection user host application state open_for transactions, statement
 SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST,
        (SELECT a.ATTR_VALUE FROM performance_schema.session_connect_attrs a
         WHERE a.PROCESSLIST_ID = t.PROCESSLIST_ID AND a.ATTR_NAME = 'program_name' LIMIT 1),
@@ -53,6 +54,7 @@ ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
 -- row. The server renews the list only if nobody has asked for 100 ms, so the statement first waits
 -- that long. Needs PROCESS.
 -- name: suspects
+-- gives: connection user host application state open_for transactions statement
 DO SLEEP(0.11);
 SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,
        TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER (), LEFT(p.INFO, 200)

@@ -11,6 +11,10 @@
 -- one key are never made at once, and tickets are never used again, so no insert meets what is left
 -- of a deleted row.
 
+-- The waiter that gets the key.
+-- fragment: successor
+-- gives: owner session term address
+
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- address or null.
 --
@@ -18,6 +22,7 @@
 -- 2. Reads under that lock what decides.
 -- 3. Raises the mark, inserts the row, and answers.
 -- name: enqueue
+-- gives: ticket is_live kind looks_takeable
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE SKIP LOCKED;
@@ -53,6 +58,7 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
 -- 3. Deletes that waiter, and the dead ones before it.
 -- Reads: 13 rows, and 4 for each waiter that goes with it.
 -- name: pass_on
+-- gives: token @successor
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
 INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell,
@@ -88,6 +94,7 @@ FROM DUAL WHERE @leasehold_token > 0;
 -- behind the next holder's proof; see `release` of hold.sql. The lock waits for proofs of the same
 -- hold.
 -- name: hand_over
+-- gives: is_locked token @successor
 SELECT COUNT(*) INTO @leasehold_own FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
 START TRANSACTION;
@@ -99,6 +106,7 @@ WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 F
 -- finds the session whose death has to be proved, and then proves it: see {proved_dead} in
 -- fragments.sql.
 -- name: serve
+-- gives: is_locked token @successor
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.kind = 1 FOR UPDATE SKIP LOCKED;
@@ -169,6 +177,7 @@ SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
 -- $1 key, $2 ticket, $3 limit. Index: the primary key, in its order.
 -- name: list
+-- gives: ticket owner session node_info waited
 SELECT w.ticket, w.owner, w.session_id, w.node_info, {since w.queued_at}
 FROM {prefix}waiter w
 STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
@@ -176,10 +185,11 @@ WHERE w.lock_key = $1 AND w.ticket > $2 AND ws.expires_at > {now}
 ORDER BY w.ticket LIMIT $3;
 
 -- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
--- $4 limit. The last column is the key. The statement reads one range of the primary key for the
+-- $4 limit. The statement reads one range of the primary key for the
 -- rest of that queue, and one for the other keys. By the comparison of a row value it would read
 -- the whole queue in which a page ended. Reads: 2 rows for each waiter.
 -- name: list_all
+-- gives: @list key
 SELECT w.ticket, w.owner, w.session_id, w.node_info, {since w.queued_at}, w.lock_key
 FROM {prefix}waiter w
 STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
@@ -190,6 +200,7 @@ ORDER BY w.lock_key, w.ticket LIMIT $4;
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot: a derived row for each waiter
 -- of the list, then rows by primary key. Reads: 4 rows for each.
 -- name: look
+-- gives: number is_holder token term_left is_waiting looks_takeable
 SELECT asked.number, l.owner = asked.owner, l.fence, {until l.expires_at}, w.ticket IS NOT NULL,
        {takeable}
 FROM ({asked}) asked

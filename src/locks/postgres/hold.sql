@@ -41,6 +41,7 @@ RETURNING l.fence, {durable};
 -- taken: finds rows by primary key: the planner assumes that a list of unknown length is short.
 -- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
 -- name: take_free_of
+-- gives: owner token
 WITH asked AS MATERIALIZED (
     SELECT lock_key, owner, session_id, node_info, nullif(term, -1) AS term, delay,
            nullif(metadata, '') AS metadata
@@ -75,8 +76,8 @@ RETURNING l.owner, l.fence, {durable};
 -- snapshot, by the clock, that waits for nobody. If the key has a live holder, the answer names it
 -- and the key is refused. The statement proves no death, and grants nothing. Reads: 3 rows.
 -- name: holder_of
-SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
-       {held_for}, {remaining}, l.metadata
+-- gives: @hold
+SELECT l.lock_key, l.fence, true, {rest_of_hold}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key = $1 AND l.kind = 1 AND {is_live}
    AND (SELECT me.expires_at FROM {prefix}session me WHERE me.id = $2) > statement_timestamp();
@@ -103,6 +104,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- made:   a key that is in no snapshot. If another session inserts it meanwhile, nothing is made.
 -- Indexes: the three primary keys.
 -- name: try_acquire
+-- gives: token is_live kind @hold
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
 ), seen AS MATERIALIZED (
@@ -237,8 +239,7 @@ RETURNING ours.owner, {asynchronous};
 UPDATE {prefix}lock
    SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
        changed_at = clock_timestamp()
- WHERE lock_key = $1 AND owner = $2
-RETURNING fence;
+ WHERE lock_key = $1 AND owner = $2 RETURNING fence;
 
 -- $1 key, $2 owner, $3 token; in the caller's transaction.
 --
@@ -257,6 +258,7 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR
 -- Indexes: primary keys. Reads: 2 rows for each hold; by LATERAL, since a join may be planned as a
 -- scan of the whole table.
 -- name: standings
+-- gives: number is_asked
 SELECT asked.number, l.revocations > 0
   FROM ({asked}) AS asked (number, lock_key, owner, fence)
  CROSS JOIN LATERAL (
@@ -271,9 +273,8 @@ SELECT asked.number, l.revocations > 0
 -- $1 key, $2 whether to count the waiters. One snapshot, by the clock. A missing session row counts
 -- as alive. Reads: 2 rows, and the queue where it is counted.
 -- name: describe
-SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.reentrant_count,
-       {held_for}, {remaining}, l.metadata,
-       CASE WHEN $2::int <> 0 THEN {waiters} ELSE 0 END
+-- gives: @hold waiters
+SELECT {hold}, CASE WHEN $2::int <> 0 THEN {waiters} ELSE 0 END
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key = $1;
 
@@ -282,15 +283,13 @@ SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.ree
 -- is a range of lock_pkey, which also gives the order. Reads: 2 rows for each hold listed, 1 for
 -- each key passed over, and the queues.
 -- name: list
-SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
-       {held_for}, {remaining}, l.metadata,
-       {waiters}
+-- gives: @hold waiters
+SELECT l.lock_key, l.fence, true, {rest_of_hold}, {waiters}
   FROM {prefix}lock l
   LEFT JOIN LATERAL (
     SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true
  WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {is_live}
- ORDER BY l.lock_key
- LIMIT (SELECT $3::bigint);
+ ORDER BY l.lock_key LIMIT (SELECT $3::bigint);
 
 -- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, for the hold
 -- before the release.
@@ -305,6 +304,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- told:   waits for a heartbeat in flight at most, which waits for nobody.
 -- The commit is durable, since the user who forces a key free relies on it.
 -- name: force_release
+-- gives: @hold waiters
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
            l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket,
@@ -333,14 +333,15 @@ WITH locked AS MATERIALIZED (
      WHERE s.id = locked.session_id
 )
 SELECT l.lock_key, l.fence,
-       coalesce(coalesce(l.expires_at, s.expires_at) > clock_timestamp(), true), l.owner,
-       l.session_id, l.node_info, l.reentrant_count, {held_for}, {remaining}, l.metadata, {waiters}
+       coalesce(coalesce(l.expires_at, s.expires_at) > clock_timestamp(), true),
+       {rest_of_hold}, {waiters}
   FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
 -- $1 key, $2 kind. The change needs the state of `seen` to be unchanged, as a grant of holder.sql
 -- does. `taken` of that file says why owner and tickets are tested on the newest version. Reads: 4
 -- rows, and rows of holders without a hold or a wish.
 -- name: change_kind
+-- gives: kind is_idle is_changed
 WITH seen AS MATERIALIZED (
     SELECT l.fence, l.kind,
            l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0 AND NOT EXISTS (
@@ -364,13 +365,13 @@ SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;
 -- are tested on the version that is changed. A crash that loses this commit loses metadata only.
 -- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4::text
- WHERE lock_key = $1 AND owner = $2 AND fence = $3
-RETURNING 1;
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3 RETURNING 1;
 
 -- $1 key. The columns of `describe` but the last. As `force_release`: `locked` waits for
 -- proofs, `dead` is the proof of death read after that wait, `told` waits for a heartbeat in flight
 -- at most.
 -- name: request_revoke
+-- gives: @hold
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
            l.changed_at, l.expires_at, l.metadata
@@ -398,8 +399,7 @@ WITH locked AS MATERIALIZED (
       FROM locked, asked
      WHERE s.id = locked.session_id
 )
-SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
-       {held_for}, {remaining}, l.metadata
+SELECT l.lock_key, l.fence, true, {rest_of_hold}
   FROM locked l CROSS JOIN asked LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
 -- $1 key, $2 owner, $3 token, $4 term in microseconds. Waits for a proof, as `reenter` does, then
@@ -422,8 +422,7 @@ RETURNING 1, {durable};
 -- name: extend_term
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence FROM {prefix}lock l
-     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
-       AND l.expires_at > statement_timestamp()
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.expires_at > statement_timestamp()
        FOR NO KEY UPDATE OF l
 )
 UPDATE {prefix}lock AS l
@@ -443,6 +442,7 @@ RETURNING 1, {durable};
 -- locked:   tests the newest version after a wait for a change, so if two sessions adopt one hold,
 --           the second finds the session of the first.
 -- name: adopt
+-- gives: is_adopted is_live
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $5 AND expires_at > statement_timestamp()
 ), live AS MATERIALIZED (
@@ -472,9 +472,9 @@ SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM me);
 -- as `move` does, by the search_path of this connection or by its schema. It does not call
 -- to_regclass(), which is an error for a name in a schema that the user may not use.
 -- name: enter
+-- gives: isolation read_only has_table has_rights
 SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'),
-       c.oid IS NOT NULL,
-       coalesce(has_schema_privilege(c.relnamespace, 'USAGE')
+       c.oid IS NOT NULL, coalesce(has_schema_privilege(c.relnamespace, 'USAGE')
                 AND has_table_privilege(c.oid, 'SELECT')
                 AND has_table_privilege(c.oid, 'UPDATE'), false)
   FROM (VALUES (1)) AS one (row)

@@ -17,11 +17,18 @@
 -- fragment: live
 coalesce(h.until > clock_timestamp(), true)
 
--- Describes a hold, in the order of holder_in() in hold_rows.cpp: then come the kind of its key,
--- its mode and its permits. `until` is the end of its session.
--- fragment: holder
+-- Describes a hold; `until` is the end of its session.
+-- fragment: hold_of_holder
 h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 {since h.granted_at}, {until h.until}, NULL::text
+
+-- These columns, the kind of the key, and the mode and permits of the holder.
+-- fragment: holder
+-- gives: @hold kind mode permits
+
+-- The decision on a request: a holder_status, and how the key is used.
+-- fragment: verdict
+-- gives: status kind capacity
 
 -- Rows of holders in the order of the primary key, each with the end of its session as `until`; a
 -- session that is missing counts as alive. Reads: 2 rows for each holder.
@@ -52,6 +59,7 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- made:     as in hold.sql.
 -- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
 -- name: try_acquire
+-- gives: token @verdict, fence arrived @holder
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
 ), header AS MATERIALIZED (
@@ -153,7 +161,7 @@ WITH me AS MATERIALIZED (
      WHERE h.lock_key = $1 AND h.owner = d.owner AND EXISTS (SELECT FROM counted)
 )
 SELECT (SELECT fence FROM granted), verdict.status, header.kind, header.capacity,
-       header.fence, header.arrived, {holder}, header.kind, h.mode, h.permits
+       header.fence, header.arrived, {hold_of_holder}, header.kind, h.mode, h.permits
   FROM verdict
   LEFT JOIN header ON true
   LEFT JOIN LATERAL (
@@ -165,6 +173,7 @@ SELECT (SELECT fence FROM granted), verdict.status, header.kind, header.capacity
 --
 -- The list: key, owner; the third value is of no use. Reads: 1 row for each.
 -- name: look
+-- gives: number mode token
 SELECT asked.number, h.mode, h.fence
   FROM ({asked}) AS asked (number, lock_key, owner, amount)
  CROSS JOIN LATERAL (
@@ -254,6 +263,7 @@ RETURNING arrived, {durable};
 
 -- $1 key. Reads: 1 row, and the holders.
 -- name: tally
+-- gives: kind capacity arrived holders
 SELECT l.kind, l.capacity, l.arrived,
        (l.owner IS NOT NULL)::int
            + (SELECT count(*) FROM {holders_until} WHERE h.fence > 0 AND {live})
@@ -295,7 +305,8 @@ RETURNING 1;
 
 -- $1 key. A range of the primary key. Reads: 1 row, and the holders.
 -- name: holders
-SELECT {holder},
+-- gives: @holder
+SELECT {hold_of_holder},
        coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1), 1), h.mode, h.permits
   FROM {holders_until}
  WHERE h.fence > 0 AND {live}
@@ -304,7 +315,8 @@ SELECT {holder},
 -- $1 and $2 the key and owner before the first that may be listed, $3 the first key after all that
 -- have the prefix, $4 limit. Reads: 3 rows for each hold listed, 2 for each row passed over.
 -- name: list
-SELECT {holder},
+-- gives: @holder
+SELECT {hold_of_holder},
        coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1), h.mode,
        h.permits
   FROM (SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) AS until
@@ -318,6 +330,7 @@ SELECT {holder},
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the sessions once for each of the three.
 -- name: count
+-- gives: holds waiters shared_keys shared_holds shared_waiters
 SELECT (SELECT count(*)
           FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
          WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {is_live}),
@@ -334,6 +347,7 @@ SELECT (SELECT count(*)
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. Reads: 2 rows for each
 -- lock in that range, and 2 for each holder's row of those listed.
 -- name: headers
+-- gives: key token node_info kind capacity arrived waiting
 SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
            SELECT count(*)
              FROM (SELECT (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id)
@@ -352,6 +366,7 @@ SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
 -- that is made after this snapshot, and before the header is locked, stays: it is younger than the
 -- request to free the key. Reads: 2 rows, and 5 for each holder.
 -- name: force_release
+-- gives: @holder
 WITH locked AS MATERIALIZED (
     SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.granted_at
       FROM {prefix}holder h
@@ -373,7 +388,7 @@ WITH locked AS MATERIALIZED (
      USING (SELECT owner FROM (SELECT owner FROM locked {all}) AS l {all}) AS l
      WHERE h.lock_key = $1 AND h.owner = l.owner AND EXISTS (SELECT FROM freed)
 )
-SELECT {holder}, coalesce((SELECT kind FROM freed), 1), h.mode, h.permits
+SELECT {hold_of_holder}, coalesce((SELECT kind FROM freed), 1), h.mode, h.permits
   FROM (SELECT locked.*,
                (SELECT s.expires_at FROM {prefix}session s WHERE s.id = locked.session_id) AS until
           FROM locked) AS h

@@ -20,6 +20,7 @@
 -- taken:  takes all keys or none: the rows are locked by now, so none can change any more. The
 --         fence is counted on the version that is changed.
 -- name: try_acquire_all
+-- gives: token is_live kind looks_dead @hold
 WITH asked (number, lock_key) AS MATERIALIZED (
     VALUES {keys}
 ), me AS MATERIALIZED (
@@ -110,6 +111,7 @@ SELECT l.fence
 -- The same list. Waits for proofs in the order of the keys; after any wait owner, fence and queue
 -- are tested on the version that is changed. Asynchronous, as `release` of hold.sql.
 -- name: release_all
+-- gives: , key token is_freed
 WITH ours AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM {prefix}lock l

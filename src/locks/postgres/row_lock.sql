@@ -42,6 +42,8 @@ SELECT (SELECT count(*) FROM {prefix}lock WHERE lock_key = $1)
 -- the activity of another; whether it is committed here and only waits for its standby; its last
 -- statement.
 -- name: lockers
+-- gives: connection user host application state open_for transactions, prepared is_hidden
+-- gives: waits_for_standby statement
 WITH marked AS MATERIALIZED (
     SELECT xmax AS number, tableoid FROM {prefix}lock WHERE lock_key = $1 AND xmax <> '0'
      UNION ALL

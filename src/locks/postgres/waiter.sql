@@ -11,6 +11,10 @@
 -- Correlated subqueries and LATERAL ask by primary key whatever the statistics say; for {all} see
 -- fragments.sql.
 
+-- The waiter that gets the key.
+-- fragment: successor
+-- gives: owner session term address
+
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- address or null.
 --
@@ -22,6 +26,7 @@
 -- before that version saw no mark. For a skipped row it says whether the key was free in the
 -- snapshot.
 -- name: enqueue
+-- gives: ticket is_live kind looks_takeable
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
 ), seen AS MATERIALIZED (
@@ -66,6 +71,7 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
 -- or is just coming. Then nothing changes, and `hand_over` finds out. Indexes: the primary keys.
 -- Reads: 7 rows.
 -- name: pass_on
+-- gives: token @successor
 WITH held AS MATERIALIZED (
     SELECT l.lock_key, l.last_ticket
       FROM {prefix}lock l
@@ -100,6 +106,7 @@ RETURNING l.fence, next.owner, next.session_id, next.hold_at_most, next.bell, {d
 -- `seen` is the mark of the snapshot. $1 key, $2 owner, $3 token. Waits for proofs of the same
 -- hold.
 -- name: hand_over
+-- gives: is_locked token @successor
 WITH seen AS MATERIALIZED (
     SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
 ), locked AS MATERIALIZED (
@@ -111,6 +118,7 @@ WITH seen AS MATERIALIZED (
 
 -- $1 key. dead: the proof of `try_acquire`. Waits for nobody.
 -- name: serve
+-- gives: is_locked token @successor
 WITH seen AS MATERIALIZED (
     SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
 ), dead AS MATERIALIZED (
@@ -225,6 +233,7 @@ DELETE FROM {prefix}waiter WHERE owner = $2 AND (lock_key = $1) IS TRUE;
 -- $1 key, $2 ticket, $3 limit: the waiters behind that ticket. Index: the primary key, in its
 -- order.
 -- name: list
+-- gives: ticket owner session node_info waited
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        {since w.queued_at}
   FROM {prefix}waiter w
@@ -234,9 +243,10 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
  LIMIT $3;
 
 -- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
--- $4 limit, which the planner does not know: see job.sql. The last column is the key. The statement
+-- $4 limit, which the planner does not know: see job.sql. The statement
 -- reads a range of the primary key, in its order. Reads: 2 rows for each waiter.
 -- name: list_all
+-- gives: @list key
 SELECT w.ticket, w.owner, w.session_id, w.node_info,
        {since w.queued_at}, w.lock_key
   FROM {prefix}waiter w
@@ -248,6 +258,7 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
 -- primary keys. Reads: 3 rows for each waiter. A grant that is found is carried.
 -- name: look
+-- gives: number is_holder token term_left is_waiting looks_takeable
 SELECT asked.number, l.owner = asked.owner, l.fence,
        {until l.expires_at},
        l.is_waiting,

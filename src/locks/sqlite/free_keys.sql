@@ -5,6 +5,7 @@
 -- free. A dead session counts as a holder until it died. For a hold of another boot no time is
 -- known.
 -- name: list
+-- gives: key token node_info waiters kind free_for
 SELECT lock_key, CAST(fence AS INTEGER), node_info, waiters, CAST(kind AS INTEGER),
        CAST(free_for AS INTEGER) FROM (
     SELECT l.lock_key, l.fence, l.node_info, {waiters} AS waiters, l.kind, l.arrived,

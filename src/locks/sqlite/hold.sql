@@ -57,6 +57,7 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- A list of holds: key, owner, token. It is no join: SQLite may read the whole other table for a
 -- Bloom filter before a join. The limit keeps SQLite from running the subquery twice.
 -- name: standings
+-- gives: number is_asked
 WITH asked (number, lock_key, owner, fence) AS ({asked})
 SELECT * FROM (
     SELECT asked.number, (
@@ -68,12 +69,14 @@ SELECT * FROM (
 -- $1 key, $2 whether to count the waiters. The last columns: the kind of the row, and whether it
 -- keeps others out.
 -- name: describe
+-- gives: @hold waiters, kind is_closed
 SELECT {hold}, CASE WHEN $2 = 0 THEN 0 ELSE {waiters} END, l.kind, {closed}
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit: a
 -- range of the primary key. It has one bound at each end: of two bounds SQLite would use only one.
 -- name: list
+-- gives: @hold waiters
 SELECT * FROM (
     SELECT {hold}, {waiters} FROM {prefix}lock l
      WHERE l.lock_key >= $1 AND l.lock_key < $2 ORDER BY l.lock_key) WHERE is_held LIMIT $3;

@@ -5,8 +5,9 @@
 NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
 
--- Describes a hold, in the order of holder_in() in hold_rows.cpp.
+-- Describes a hold.
 -- fragment: holder
+-- gives: @hold kind mode permits
 h.lock_key, CAST(h.fence AS INTEGER), 1,
 CAST(h.owner AS BLOB), CAST(h.session_id AS BLOB), h.node_info, 0,
 CAST({now} - h.granted_at AS INTEGER),
@@ -22,6 +23,7 @@ CAST(h.mode AS INTEGER), CAST(h.permits AS INTEGER)
 -- The statuses of holder_status, tested in the order of holder_store.hpp. Indexes: the primary
 -- keys.
 -- name: verdict
+-- gives: status kind capacity
 WITH others AS (
     SELECT h.mode, h.permits, h.fence FROM {prefix}holder h
      WHERE h.lock_key = $1 AND h.owner <> $2 AND {live}
@@ -71,6 +73,7 @@ DO UPDATE SET mode = $6, permits = $7, fence = $11, granted_at = {now};
 
 -- A list: key, owner; the third value is of no use.
 -- name: look
+-- gives: number mode token
 WITH asked (number, lock_key, owner, amount) AS ({asked})
 SELECT asked.number, h.mode, h.fence
   FROM asked CROSS JOIN {prefix}holder h ON h.lock_key = asked.lock_key AND h.owner = asked.owner;
@@ -133,6 +136,7 @@ RETURNING arrived;
 
 -- $1 key.
 -- name: tally
+-- gives: kind capacity arrived holders
 SELECT l.kind, l.capacity, l.arrived,
        (l.owner IS NOT NULL) + (
            SELECT count(*) FROM {prefix}holder h
@@ -157,12 +161,14 @@ UPDATE {prefix}holder AS h SET mode = {passed}, permits = 0, fence = $2
 
 -- $1 key.
 -- name: holders
+-- gives: @holder
 SELECT {holder} FROM {prefix}holder h
  WHERE h.lock_key = $1 AND h.fence > 0 AND {live} AND {of_this_boot} ORDER BY h.fence, h.owner;
 
 -- $1 and $2 the key and owner before the first that may be listed, $3 the first key after all that
 -- have the prefix, $4 limit: see `list` of hold.sql.
 -- name: list
+-- gives: @holder
 SELECT {holder} FROM {prefix}holder h
  WHERE (h.lock_key, h.owner) > ($1, $2) AND h.lock_key < $3 AND h.fence > 0
    AND {live} AND {of_this_boot}
@@ -172,6 +178,7 @@ SELECT {holder} FROM {prefix}holder h
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the session of each.
 -- name: count
+-- gives: holds waiters shared_keys shared_holds shared_waiters
 SELECT (SELECT count(*) FROM {prefix}lock l
          WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {live_hold} AND {of_this_boot}),
        (SELECT count(*) FROM {prefix}waiter w
@@ -184,6 +191,7 @@ SELECT (SELECT count(*) FROM {prefix}lock l
 
 -- $1 the first key that may be listed, $2 the first after all, $3 limit.
 -- name: headers
+-- gives: key token node_info kind capacity arrived waiting
 SELECT l.lock_key, CAST(l.fence AS INTEGER), l.node_info, CAST(l.kind AS INTEGER),
        CAST(l.capacity AS INTEGER), CAST(l.arrived AS INTEGER), (
            SELECT count(*) FROM {prefix}holder h

@@ -7,6 +7,7 @@ SELECT 1 FROM {prefix}session WHERE id = $2 AND expires_at > {now};
 
 -- $1 key.
 -- name: look
+-- gives: , @hold kind is_closed
 SELECT {hold}, l.kind, {closed} AND {of_this_boot} FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- name: take

@@ -1,11 +1,16 @@
 -- SQLite: the queue of a key. A read inside a write transaction sees the whole queue.
 
+-- The waiter that gets the key.
+-- fragment: successor
+-- gives: owner session term address
+
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- address or null: in these four; $9 in `queue`: the ticket.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
 -- name: find_key
+-- gives: kind is_takeable
 SELECT l.kind, {takeable} FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- name: draw_ticket
@@ -32,6 +37,7 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- $1 key. By primary key, in its order. It is no join: SQLite may read the whole other table for a
 -- Bloom filter before a join with many rows. Steps: 30, and 20 for each waiter that is passed over.
 -- name: first_live
+-- gives: ticket @successor
 SELECT w.ticket, w.owner, w.session_id, {term w.hold_at_most}, CAST(w.bell AS TEXT)
   FROM {prefix}waiter w
  WHERE w.lock_key = $1
@@ -74,6 +80,7 @@ SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
 -- $1 key, $2 ticket, $3 limit.
 -- name: list
+-- gives: ticket owner session node_info waited
 SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BLOB),
        w.node_info, CAST({now} - w.queued_at AS INTEGER)
   FROM {prefix}waiter w
@@ -82,8 +89,9 @@ SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BL
  ORDER BY w.ticket LIMIT $3;
 
 -- $1 key and $2 ticket: the listed waiters come behind these; $3 the first key after all of them,
--- $4 limit. The last column is the key.
+-- $4 limit.
 -- name: list_all
+-- gives: @list key
 SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BLOB),
        w.node_info, CAST({now} - w.queued_at AS INTEGER), w.lock_key
   FROM {prefix}waiter w
@@ -93,6 +101,7 @@ SELECT CAST(w.ticket AS INTEGER), CAST(w.owner AS BLOB), CAST(w.session_id AS BL
 
 -- A list of waiters: key, owner, ticket.
 -- name: look
+-- gives: number is_holder token term_left is_waiting looks_takeable
 WITH asked (number, lock_key, owner, ticket) AS ({asked})
 SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now},
        EXISTS (SELECT 1 FROM {prefix}waiter w

@@ -2,6 +2,8 @@
 
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- fragment: run
+-- gives: name tick token owner node_info started_ago took closed_for state exit_status message
+-- gives: schedule is_held
 r.name, r.tick, r.token, r.owner, r.node_info, {since r.started_at},
        {finite r.finished_at} - {finite r.started_at}, {until r.opens_at},
        r.state, r.exit_status, r.message,
@@ -9,6 +11,7 @@ r.name, r.tick, r.token, r.owner, r.node_info, {since r.started_at},
 
 -- $1 name. By primary keys. Reads: 4 rows, one of which is derived.
 -- name: look
+-- gives: now @run
 SELECT {now}, {run}
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}run r ON r.name = $1
 LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token
@@ -21,6 +24,7 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 -- changed anything, which a start always does. A record that is ours already is of an earlier
 -- attempt. Reads: 4 rows, and as many again if `insert` met the record of another process.
 -- name: claim
+-- gives: is_claimed has_record
 UPDATE {prefix}run r
 SET r.tick = $5, r.token = $2, r.owner = $3, r.node_info = $4, r.started_at = {now},
     r.opens_at = {now} + $6, r.finished_at = NULL, r.state = 1, r.exit_status = NULL,
@@ -50,6 +54,7 @@ WHERE name = $1 AND token = $2 AND owner = $3;
 -- range of the primary key, which also gives the order; the rest by primary keys. Reads: 3 rows for
 -- each run.
 -- name: list
+-- gives: now @run
 SELECT {now}, {run} FROM {prefix}run r FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token
 LEFT JOIN {prefix}session s ON s.id = l.session_id

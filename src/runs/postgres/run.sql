@@ -2,6 +2,8 @@
 
 -- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- fragment: run
+-- gives: name tick token owner node_info started_ago took closed_for state exit_status message
+-- gives: schedule is_held
 r.name, r.tick, r.token, r.owner, r.node_info,
 {since r.started_at},
 (extract(epoch FROM {finite r.finished_at} - {finite r.started_at}) * 1000000)::bigint,
@@ -13,6 +15,7 @@ r.state, r.exit_status, r.message, r.schedule,
 -- $1 name. One snapshot, by the clock; nothing waits. Indexes: the three primary keys. Reads: 3
 -- rows.
 -- name: look
+-- gives: now @run
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
   FROM (SELECT 1) AS always
   LEFT JOIN {prefix}run r ON r.name = $1
@@ -65,6 +68,7 @@ UPDATE {prefix}run
 -- the order. Lock and session are asked for by LATERAL queries, which cannot become joins that read
 -- a table. Reads: 3 rows for each run.
 -- name: list
+-- gives: now @run
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
   FROM (SELECT * FROM {prefix}run WHERE name >= $1 AND name < $2 ORDER BY name
          LIMIT (SELECT $3::bigint)) AS r

@@ -4,6 +4,8 @@
 -- Describes record r: see sql_run_store.cpp. The casts are for values that are no numbers, which
 -- somebody has written by hand: such a record hides no other one.
 -- fragment: run
+-- gives: name tick token owner node_info started_ago took closed_for state exit_status message
+-- gives: schedule is_held
 r.name, CAST(r.tick AS INTEGER), CAST(r.token AS INTEGER),
 CAST(r.owner AS BLOB), r.node_info,
 CAST({wall} - r.started_at AS INTEGER), CAST(r.finished_at - r.started_at AS INTEGER),
@@ -15,6 +17,7 @@ EXISTS (SELECT 1 FROM {prefix}lock l
 
 -- $1 name. Reads: 4 rows, by primary keys.
 -- name: look
+-- gives: now @run
 SELECT {wall}, {run}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}run r ON r.name = $1;
 
@@ -43,6 +46,7 @@ UPDATE {prefix}run SET finished_at = {wall}, state = $4, exit_status = $5, messa
 -- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit: see
 -- `list` of hold.sql. Reads: 3 rows for each run.
 -- name: list
+-- gives: now @run
 SELECT {wall}, {run} FROM {prefix}run r
  WHERE r.name >= $1 AND r.name < $2 ORDER BY r.name LIMIT $3;
 

@@ -94,6 +94,7 @@ WHERE id = $1 AND expires_at > {now} AND node_info = $4;
 
 -- $1 id.
 -- name: news
+-- gives: notices incarnation
 SELECT notices, {incarnation} FROM {prefix}session WHERE id = $1 AND expires_at > {now};
 
 -- $1 id.
@@ -135,6 +136,7 @@ COMMIT;
 
 -- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT id, node_info, expires_at > {now}, {since started_at}, {since heartbeat_at},
        {until expires_at}
 FROM {prefix}session ORDER BY started_at, id;

@@ -5,6 +5,7 @@
 -- small tables, would lock and wait for rows we do not want.
 
 -- name: progress
+-- gives: task turn since_turn unfinished place passes
 SELECT task, turn, {since turned_at}, unfinished, place, passes FROM {prefix}upkeep;
 
 -- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
@@ -30,6 +31,7 @@ WHERE task = $1 AND turn = $2;
 --
 -- If a row has an owner and no end, the row of the session is gone.
 -- name: look_at_locks
+-- gives: place rest is_found is_awaited ends_at
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
             ELSE COALESCE({closed_until COALESCE(l.expires_at, s.expires_at)} <= {now}, 1) END,
@@ -41,6 +43,7 @@ WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
 -- Holders and waiters: {table}, and {rest}, the second column of its key. Two ranges of the primary
 -- key, because MySQL and MariaDB use no range for a comparison of rows.
 -- name: look_at_dead
+-- gives: place rest is_found is_awaited ends_at
 SELECT h.lock_key, h.{rest}, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
 FROM {prefix}{table} h FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = h.session_id
@@ -49,6 +52,7 @@ ORDER BY h.lock_key, h.{rest} LIMIT $3;
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
+-- gives: place rest is_found is_awaited ends_at
 SELECT s.id, NULL, s.expires_at <= LEAST({now},
            (SELECT CASE WHEN COUNT(*) = 3 THEN MIN(u.swept_to) END
             FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))) - $4, 0, NULL
@@ -57,6 +61,7 @@ WHERE s.id > $1 ORDER BY s.id LIMIT $3;
 
 -- A row whose fence somebody has set near the end of its type stays: the mark takes no such number.
 -- name: look_at_idle
+-- gives: place rest is_found is_awaited ends_at
 SELECT l.lock_key, NULL,
        l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - $4
            AND l.fence < 1 << 62

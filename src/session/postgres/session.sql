@@ -4,6 +4,7 @@
 -- makes it so. transaction_isolation is that of this very statement, so it shows what the driver
 -- really does.
 -- name: environment
+-- gives: is_standby read_only isolation fsync full_page_writes
 SELECT pg_is_in_recovery(),
        current_setting('transaction_read_only'),
        current_setting('transaction_isolation'),
@@ -13,12 +14,14 @@ SELECT pg_is_in_recovery(),
 -- $1 the name of the timeline's row. Every user may see whether there are standbys. Reads: 1 row by
 -- fence_guard_pkey.
 -- name: replication
+-- gives: has_unwaited timeline incarnation waits
 SELECT {unwaited},
        coalesce((SELECT g.fence FROM {prefix}fence_guard g WHERE g.resource = $1), 0),
        {incarnation},
        {waits};
 
 -- name: standbys
+-- gives: has_unwaited waits
 SELECT {unwaited}, {waits};
 
 -- $1 the name of the timeline's row, $2 a random number. Waits for the disk, and for no standby: a
@@ -118,6 +121,7 @@ RETURNING {durable};
 
 -- $1 id. Sent only when the heartbeat changed nothing.
 -- name: news
+-- gives: notices incarnation
 SELECT notices, {incarnation}
   FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp();
 
@@ -189,6 +193,7 @@ SELECT count(*) FROM freed;
 -- One snapshot. There is a row for each session, so the table is read whole and sorted. Reads: 1
 -- row for each.
 -- name: list
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT id, node_info, expires_at > clock_timestamp(),
        {since started_at}, {since heartbeat_at}, {until expires_at}
   FROM {prefix}session

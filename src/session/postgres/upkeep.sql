@@ -13,6 +13,7 @@
 -- lost change is made again.
 
 -- name: progress
+-- gives: task turn since_turn unfinished place passes
 SELECT task, turn, {since turned_at},
        unfinished, place, passes
   FROM {prefix}upkeep;
@@ -55,6 +56,7 @@ RETURNING {asynchronous};
 -- ends_at: when the row's hold is over. If it is null and the row has an owner, the hold is an
 --          orphan.
 -- name: look_at_locks
+-- gives: place rest is_found is_awaited ends_at
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce({finite w.ends_at} + w.delay <= clock_timestamp(), true) END::integer,
@@ -72,6 +74,7 @@ SELECT w.lock_key, NULL,
 
 -- Holders and waiters: {table}, and {rest}, the second column of its key.
 -- name: look_at_dead
+-- gives: place rest is_found is_awaited ends_at
 SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::integer, 0,
        (extract(epoch FROM {finite w.ends_at}) * 1000000)::bigint
   FROM (SELECT h.lock_key, h.{rest}, (SELECT s.expires_at FROM {prefix}session s
@@ -84,6 +87,7 @@ SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::int
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
+-- gives: place rest is_found is_awaited ends_at
 WITH cleaned AS MATERIALIZED (
     SELECT CASE WHEN count(*) = 3 THEN least(min(u.swept_to), clock_timestamp()) END
                - $4::bigint * interval '1 microsecond' AS until
@@ -103,6 +107,7 @@ SELECT w.id, NULL, (w.expires_at <= cleaned.until)::integer, 0, NULL
 -- holders each. A row whose fence somebody has set near the end of its type stays, because the mark
 -- takes no such number.
 -- name: look_at_idle
+-- gives: place rest is_found is_awaited ends_at
 SELECT l.lock_key, NULL, (CASE WHEN l.owner IS NULL THEN l.owner IS NULL AND l.last_ticket = 0
     AND l.fence < 1::bigint << 62
     AND l.changed_at <= clock_timestamp() - $4::bigint * interval '1 microsecond'

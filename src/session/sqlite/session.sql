@@ -37,6 +37,7 @@ UPDATE {prefix}session
 -- number changes. A migration changes it, too, which only costs a look. A session ends with its
 -- boot.
 -- name: news
+-- gives: notices incarnation
 SELECT notices, (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)
   FROM {prefix}session WHERE id = $1 AND expires_at > {now};
 
@@ -57,6 +58,7 @@ DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now};
 
 -- There is a row for each session, so the table is read whole and sorted. Reads: 1 row for each.
 -- name: list
+-- gives: id node_info is_live started_ago heartbeat_ago remaining
 SELECT CAST(s.id AS BLOB), node_info, expires_at > {now}, CAST({now} - started_at AS INTEGER),
        CAST({now} - heartbeat_at AS INTEGER), CAST(expires_at - {now} AS INTEGER)
   FROM {prefix}session s

@@ -2,6 +2,7 @@
 -- not make writers wait.
 
 -- name: progress
+-- gives: task turn since_turn unfinished place passes
 SELECT task, turn, CAST({now} - turned_at AS INTEGER), unfinished,
        CAST(place AS BLOB), passes FROM {prefix}upkeep;
 
@@ -26,6 +27,7 @@ UPDATE {prefix}upkeep
 -- in two columns, whether there is something to clear, whether somebody may wait for it, and the
 -- end of its session.
 -- name: look_at_locks
+-- gives: place rest is_found is_awaited ends_at
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce(w.ends_at + {term w.lock_delay} <= {now}, 1) END,
@@ -40,6 +42,7 @@ SELECT w.lock_key, NULL,
 -- Holders and waiters: {table}, and {rest}, the second column of its key. Passes over a row whose
 -- key somebody has written by hand, and that is no place in the table.
 -- name: look_at_dead
+-- gives: place rest is_found is_awaited ends_at
 SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0,
        CASE WHEN typeof(w.ends_at) = 'integer' THEN w.ends_at END
   FROM (SELECT h.lock_key, h.{rest},
@@ -52,6 +55,7 @@ SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0,
 
 -- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
+-- gives: place rest is_found is_awaited ends_at
 SELECT s.id, NULL, s.expires_at + $4
            <= min({now}, (SELECT CASE WHEN count(*) = 3 THEN min(u.swept_to) END
                          FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))),
@@ -64,6 +68,7 @@ l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + $4 <= {now} AND l.fence
     AND NOT EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key)
 
 -- name: look_at_idle
+-- gives: place rest is_found is_awaited ends_at
 SELECT l.lock_key, NULL, {is_idle}, 0, NULL
   FROM {prefix}lock l WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
 

@@ -79,7 +79,7 @@ WHERE id = @leasehold_dead AND @leasehold_go = 1
 l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
     l.changed_at = {now}
 
--- Describes the hold of lock row l with session row s, in the order of hold_in() in hold_rows.cpp.
+-- Describes the hold of lock row l with session row s.
 -- A session whose row is gone counts as alive, with no time known to remain. A statement that found
 -- the row held before sets the third column itself, since the clock advances between two looks at
 -- it.
@@ -87,6 +87,7 @@ l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
 l.owner, l.session_id, l.node_info, l.reentrant_count, {since l.changed_at},
        COALESCE({until l.expires_at}, {until s.expires_at}, 0), l.metadata
 -- fragment: hold
+-- gives: key token is_held owner session node_info level held_for remaining metadata
 l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 
 -- Tests by a plain read whether the key can be taken; the answer may be wrong either way.

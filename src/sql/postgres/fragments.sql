@@ -83,7 +83,13 @@ greatest(least(l.lock_delay, {longest}), 0) * interval '1 microsecond'
 CASE WHEN {it} > {longest} THEN {longest} WHEN {it} < 0 THEN 0 ELSE {it} END
     * interval '1 microsecond'
 
--- Describes the hold of lock row l and of session row s, which may be missing; see hold_rows.hpp.
+-- Describes the hold of lock row l and of session row s, which may be missing. A statement that
+-- found the row held before sets the third column itself.
+-- fragment: hold
+-- gives: key token is_held owner session node_info level held_for remaining metadata
+l.lock_key, l.fence, {is_live}, {rest_of_hold}
+-- fragment: rest_of_hold
+l.owner, l.session_id, l.node_info, l.reentrant_count, {held_for}, {remaining}, l.metadata
 -- fragment: held_for
 {since l.changed_at}
 

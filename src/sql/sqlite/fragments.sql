@@ -41,9 +41,10 @@ min(max(CAST({it} AS INTEGER), 0), {longest})
 -- fragment: free
 owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}
 
--- Describes a hold, in the order of hold_in() in hold_rows.cpp. The casts, here and in other lists,
+-- Describes a hold. The casts, here and in other lists,
 -- are for values that somebody has written by hand: a damaged row hides no other one.
 -- fragment: hold
+-- gives: key token is_held owner session node_info level held_for remaining metadata
 l.lock_key, CAST(l.fence AS INTEGER) AS fence, {live_hold} AND {of_this_boot} AS is_held,
 CAST(l.owner AS BLOB) AS owner, CAST(l.session_id AS BLOB) AS session_id, l.node_info,
 CAST(l.reentrant_count AS INTEGER) AS reentrant_count,
