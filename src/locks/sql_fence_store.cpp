@@ -9,9 +9,7 @@ bool sql_fence_store::admit(connection& in, const key& resource, fencing_token t
 }
 
 std::optional<fencing_token> sql_fence_store::highest(connection& on, const key& resource) {
-    const result found = read(on, "highest", {value_of(resource)});
-    if (found.rows.empty()) return std::nullopt;
-    return fencing_token{found.rows[0].integer(0)};
+    return only_integer_if_any<fencing_token>(read(on, "highest", {value_of(resource)}));
 }
 
 }  // namespace leasehold

@@ -9,15 +9,13 @@
 namespace leasehold {
 
 std::optional<std::int64_t> sql_hold_store::reenter(connection& on, const hold& held) {
-    const result counted = write(on, "reenter", values_of(held));
-    if (counted.rows.empty()) return std::nullopt;
-    return counted.rows[0].integer(0);
+    return only_integer_if_any(write(on, "reenter", values_of(held)));
 }
 
 release_outcome sql_hold_store::release(connection& on, const hold& held) {
     const result left = write(on, "release", values_of(held));
     if (left.rows.empty()) return release_outcome::not_held;
-    return left.rows[0].integer(0) > 0 ? release_outcome::still_held : release_outcome::released;
+    return only_integer(left) > 0 ? release_outcome::still_held : release_outcome::released;
 }
 
 release_outcome sql_hold_store::release_owner(
@@ -39,7 +37,8 @@ std::vector<standing> sql_hold_store::standings(connection& on, const std::vecto
         held.size(),
         [&](std::size_t at) { return values_of(held[at]); },
         [&](std::size_t at, const row& seen) {
-            answers.at(at) = seen.integer(1) != 0 ? standing::asked : standing::held;
+            const bool is_asked = seen.integer(columns::hold::standings::is_asked) != 0;
+            answers.at(at) = is_asked ? standing::asked : standing::held;
         }
     );
     return answers;
@@ -50,7 +49,7 @@ std::optional<described_hold> sql_hold_store::describe(
 ) {
     const result found = read(on, "describe", {value_of(name), counts_waiters ? 1 : 0});
     if (found.rows.empty()) return std::nullopt;
-    constexpr std::size_t metadata = 9;
+    constexpr std::size_t metadata = columns::hold::describe::hold + columns::sql::hold::metadata;
     described_hold seen{described_in(found.rows[0]), std::nullopt};
     const bool has_some = seen.info.is_held && !found.rows[0].is_null(metadata);
     if (has_some) seen.metadata = found.rows[0].bytes(metadata);
@@ -82,10 +81,7 @@ std::vector<std::string> sql_hold_store::list_passed(
     connection& on, std::string_view prefix, int limit
 ) {
     const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}, limit};
-    std::vector<std::string> keys;
-    const result found = how_->read(on, how_->of(locks_sql, "row_lock")["list_passed"], range);
-    for (const row& each : found.rows) keys.push_back(each.bytes(0));
-    return keys;
+    return only_texts(how_->read(on, how_->of(locks_sql, "row_lock")["list_passed"], range));
 }
 
 std::optional<lock_info> sql_hold_store::force_release(
@@ -100,6 +96,7 @@ std::optional<lock_info> sql_hold_store::force_release(
 }
 
 bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) {
+    using column = columns::hold::change_kind;
     const parameters change{value_of(name), static_cast<int>(to)};
     // The row was idle and did not change: another session had changed it after our snapshot.
     constexpr int max_looks = 4;
@@ -107,8 +104,9 @@ bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) 
         const result found = write(on, "change_kind", change);
         if (found.rows.empty()) return true;
         const row& seen = found.rows[0];
-        if (seen.integer(0) == static_cast<int>(to) || seen.integer(2) != 0) return true;
-        if (seen.integer(1) == 0 || look == max_looks) return false;
+        if (seen.integer(column::kind) == static_cast<int>(to)) return true;
+        if (seen.integer(column::is_changed) != 0) return true;
+        if (seen.integer(column::is_idle) == 0 || look == max_looks) return false;
     }
 }
 
@@ -122,7 +120,7 @@ bool sql_hold_store::set_metadata(
 std::optional<lock_info> sql_hold_store::request_revoke(connection& on, const key& name) {
     const result asked = write(on, "request_revoke", {value_of(name)});
     if (asked.rows.empty()) return std::nullopt;
-    return hold_in(asked.rows[0], 0);
+    return hold_in(asked.rows[0], columns::hold::request_revoke::hold);
 }
 
 bool sql_hold_store::give_term(
@@ -140,9 +138,10 @@ bool sql_hold_store::extend_term(
 }
 
 adopt_status sql_hold_store::adopt(connection& on, const adoption& wanted) {
+    using column = columns::hold::adopt;
     const row answer = write(on, "adopt", values_of_adoption(wanted)).rows.at(0);
-    if (answer.integer(1) == 0) return adopt_status::session_ended;
-    return answer.integer(0) == 1 ? adopt_status::adopted : adopt_status::gone;
+    if (answer.integer(column::is_live) == 0) return adopt_status::session_ended;
+    return answer.integer(column::is_adopted) == 1 ? adopt_status::adopted : adopt_status::gone;
 }
 
 // The owner always changes, so the count is the same with and without CLIENT_FOUND_ROWS.
@@ -155,9 +154,7 @@ std::optional<std::vector<fencing_token>> sql_hold_store::tokens_of(
     const result& found, std::size_t wanted
 ) {
     if (found.rows.size() != wanted) return std::nullopt;
-    std::vector<fencing_token> tokens;
-    for (const row& each : found.rows) tokens.push_back({each.integer(0)});
-    return tokens;
+    return only_integers<fencing_token>(found);
 }
 
 parameters sql_hold_store::values_of_adoption(const adoption& wanted) {
@@ -177,7 +174,7 @@ std::optional<acquire_result> sql_hold_store::try_small(
         const parameters whose{value_of(wanted.key), value_of(wanted.session)};
         const result held = how_->read(on, *look, whose);
         if (!held.rows.empty()) {
-            answer.holder = hold_in(held.rows[0], 0);
+            answer.holder = hold_in(held.rows[0], columns::hold::holder_of::hold);
             return answer;
         }
     }
@@ -185,7 +182,7 @@ std::optional<acquire_result> sql_hold_store::try_small(
     if (taken.rows.empty()) return std::nullopt;
     note_granted(wanted.key);
     answer.status = acquire_status::granted;
-    answer.token = {taken.rows[0].integer(0)};
+    answer.token = {only_integer(taken)};
     return answer;
 }
 
@@ -199,22 +196,23 @@ void sql_hold_store::note(const key& name, const attempt& made) noexcept {
 }
 
 sql_hold_store::attempt sql_hold_store::attempt_in(const row& from) {
-    constexpr std::size_t kind = 2, hold = 3, owner = hold + 3;
+    using column = columns::hold::try_acquire;
+    constexpr std::size_t owner = column::hold + columns::sql::hold::owner;
     attempt made;
-    made.key_is_known = !from.is_null(hold);
-    if (!from.is_null(0)) {
+    made.key_is_known = !from.is_null(column::hold);
+    if (!from.is_null(column::token)) {
         made.answer.status = acquire_status::granted;
-        made.answer.token = {from.integer(0)};
-    } else if (from.integer(1) == 0) {
+        made.answer.token = {from.integer(column::token)};
+    } else if (from.integer(column::is_live) == 0) {
         made.answer.status = acquire_status::session_ended;
     } else if (made.key_is_known) {
-        made.answer.kind = static_cast<lock_kind>(from.integer(kind));
+        made.answer.kind = static_cast<lock_kind>(from.integer(column::kind));
         if (made.answer.kind != lock_kind::mutex) {
             made.answer.status = acquire_status::wrong_kind;
             return made;
         }
         made.is_free = from.is_null(owner);
-        lock_info holder = hold_in(from, hold);
+        lock_info holder = hold_in(from, column::hold);
         if (holder.is_held) made.answer.holder = std::move(holder);
     }
     return made;

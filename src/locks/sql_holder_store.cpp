@@ -11,8 +11,7 @@ std::optional<fencing_token> sql_holder_store::find_grant(
     connection& on, const key& name, const owner_id& owner
 ) {
     const result found = read(on, "find_grant", {value_of(name), value_of(owner)});
-    if (found.rows.empty()) return std::nullopt;
-    return fencing_token{found.rows[0].integer(0)};
+    return only_integer_if_any<fencing_token>(found);
 }
 
 release_outcome sql_holder_store::release(connection& on, const hold& held) {
@@ -67,17 +66,19 @@ bool sql_holder_store::resize(
 }
 
 std::optional<std::int64_t> sql_holder_store::arrive(connection& on, const hold& held) {
-    const result counted = write(on, "arrive", values_of(held));
-    if (counted.rows.empty()) return std::nullopt;
-    return counted.rows[0].integer(0);
+    return only_integer_if_any(write(on, "arrive", values_of(held)));
 }
 
 std::optional<holder_tally> sql_holder_store::tally(connection& on, const key& name) {
+    using column = columns::holder::tally;
     const result found = read(on, "tally", {value_of(name)});
     if (found.rows.empty()) return std::nullopt;
     const row& its = found.rows[0];
     return holder_tally{
-        static_cast<lock_kind>(its.integer(0)), its.integer(1), its.integer(2), its.integer(3)};
+        static_cast<lock_kind>(its.integer(column::kind)),
+        its.integer(column::capacity),
+        its.integer(column::arrived),
+        its.integer(column::holders)};
 }
 
 bool sql_holder_store::pass(connection& on, const key& name) {
@@ -87,12 +88,14 @@ bool sql_holder_store::pass(connection& on, const key& name) {
 std::vector<std::optional<holder_state>> sql_holder_store::look(
     connection& on, const std::vector<holder_id>& whose
 ) {
+    using column = columns::holder::look;
     std::vector<std::optional<holder_state>> answers(whose.size());
     const auto values_of_one = [&](std::size_t at) {
         return values_of(hold{whose[at].key, whose[at].owner, {}});
     };
     ask(on, "look", whose.size(), values_of_one, [&](std::size_t at, const row& seen) {
-        answers.at(at) = {static_cast<int>(seen.integer(1)), {seen.integer(2)}};
+        const auto mode = static_cast<int>(seen.integer(column::mode));
+        answers.at(at) = {mode, {seen.integer(column::token)}};
     });
     return answers;
 }
@@ -134,29 +137,31 @@ std::vector<header_info> sql_holder_store::headers(
 std::vector<header_info> sql_holder_store::headers_between(
     connection& on, std::string first, std::string end, int limit
 ) const {
+    using column = columns::holder::headers;
     std::vector<header_info> found;
     const parameters range{blob{std::move(first)}, blob{std::move(end)}, std::max(limit, 0)};
     for (const row& each : read(on, "headers", range).rows) {
         found.push_back(
-            {.key = each.bytes(0),
-             .token = {each.integer(1)},
-             .node_info = each.bytes(2),
-             .kind = static_cast<lock_kind>(each.integer(3)),
-             .capacity = each.integer(4),
-             .arrived = each.integer(5),
-             .waiting = each.integer(6)}
+            {.key = each.bytes(column::key),
+             .token = {each.integer(column::token)},
+             .node_info = each.bytes(column::node_info),
+             .kind = static_cast<lock_kind>(each.integer(column::kind)),
+             .capacity = each.integer(column::capacity),
+             .arrived = each.integer(column::arrived),
+             .waiting = each.integer(column::waiting)}
         );
     }
     return found;
 }
 
 lock_counts sql_holder_store::count(connection& on, std::string_view prefix) {
+    using column = columns::holder::count;
     const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}};
     const row counted = read(on, "count", range).rows.at(0);
     return {
-        counted.integer(0) + counted.integer(2),
-        counted.integer(0) + counted.integer(3),
-        counted.integer(1) + counted.integer(4)};
+        counted.integer(column::holds) + counted.integer(column::shared_keys),
+        counted.integer(column::holds) + counted.integer(column::shared_holds),
+        counted.integer(column::waiters) + counted.integer(column::shared_waiters)};
 }
 
 std::vector<lock_info> sql_holder_store::force_release(connection& on, const key& name) {
@@ -178,11 +183,12 @@ parameters sql_holder_store::values_of_request(const holder_request& wanted) {
 }
 
 holder_result sql_holder_store::verdict_in(const row& from, std::size_t first) {
+    using column = columns::holder::verdict;
     holder_result answer;
-    answer.status = static_cast<holder_status>(from.integer(first));
-    if (!from.is_null(first + 1)) {
-        answer.kind = static_cast<lock_kind>(from.integer(first + 1));
-        answer.capacity = from.integer(first + 2);
+    answer.status = static_cast<holder_status>(from.integer(first + column::status));
+    if (!from.is_null(first + column::kind)) {
+        answer.kind = static_cast<lock_kind>(from.integer(first + column::kind));
+        answer.capacity = from.integer(first + column::capacity);
     }
     return answer;
 }

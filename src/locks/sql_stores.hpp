@@ -1,7 +1,9 @@
 #pragma once
-// Private to the dialects: the statements of locks, and the stores that an engine has for itself.
+// Private to the dialects: the statements of locks, their columns, and the stores that an engine
+// has for itself.
 #include <memory>
 
+#include "columns_locks.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/holder_store.hpp"
 #include "locks/multi_lock_store.hpp"

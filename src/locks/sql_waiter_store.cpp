@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -17,62 +16,61 @@ std::optional<std::chrono::microseconds> term_in(const row& from, std::size_t co
     return std::clamp(std::chrono::microseconds{from.integer(column)}, none, longest);
 }
 
-// Columns: number, whether it holds the key, token, the rest of a fixed term, whether it waits,
-// whether the key could be taken.
 look_result look_in(const row& seen) {
+    using column = columns::waiter::look;
     look_result answer;
-    if (!seen.is_null(1) && seen.integer(1) != 0) {
+    if (number_or(seen, column::is_holder, 0) != 0) {
         answer.status = look_status::granted;
-        answer.token = {seen.integer(2)};
-        answer.term_left = term_in(seen, 3);
-    } else if (seen.integer(4) != 0) {
+        answer.token = {seen.integer(column::token)};
+        answer.term_left = term_in(seen, column::term_left);
+    } else if (seen.integer(column::is_waiting) != 0) {
         answer.status = look_status::waiting;
-        answer.looks_takeable = seen.integer(5) != 0;
+        answer.looks_takeable = seen.integer(column::looks_takeable) != 0;
     }
     return answer;
 }
 
-// Ticket, owner, session, node_info, and microseconds for which it waits.
 queued_waiter queued_in(const row& from, std::string name) {
-    const std::chrono::microseconds waited{std::max(std::int64_t{0}, from.integer(4))};
+    using column = columns::waiter::list;
     return {
-        from.integer(0),
-        {identity_of<owner_id>(from, 1),
-         identity_of<session_id>(from, 2),
-         from.bytes(3),
-         waited,
+        from.integer(column::ticket),
+        {identity_of<owner_id>(from, column::owner),
+         identity_of<session_id>(from, column::session),
+         from.bytes(column::node_info),
+         duration_of(from, column::waited),
          std::move(name)}};
 }
 
 }  // namespace
 
-// Columns: the ticket or null, whether the session is live, the kind of the row or null where there
-// is none, whether the key could be taken.
 enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
+    using column = columns::waiter::enqueue;
     const row found = write(on, "enqueue", values_of_waiter(wanted)).rows.at(0);
+    const bool has_row = !found.is_null(column::kind);
     enqueue_result answer;
-    if (!found.is_null(2)) answer.kind = static_cast<lock_kind>(found.integer(2));
-    if (!found.is_null(0)) {
+    if (has_row) answer.kind = static_cast<lock_kind>(found.integer(column::kind));
+    if (!found.is_null(column::ticket)) {
         answer.status = enqueue_status::waiting;
-        answer.ticket = found.integer(0);
-        answer.looks_takeable = found.integer(3) != 0;
-    } else if (found.integer(1) == 0) {
+        answer.ticket = found.integer(column::ticket);
+        answer.looks_takeable = found.integer(column::looks_takeable) != 0;
+    } else if (found.integer(column::is_live) == 0) {
         answer.status = enqueue_status::session_ended;
-    } else if (found.is_null(2)) {
+    } else if (!has_row) {
         answer.status = enqueue_status::unknown_key;
     } else if (answer.kind != lock_kind::mutex) {
         answer.status = enqueue_status::wrong_kind;
     } else {
-        answer.is_being_taken = !found.is_null(3) && found.integer(3) != 0;
+        answer.is_being_taken = number_or(found, column::looks_takeable, 0) != 0;
     }
     return answer;
 }
 
 hand_over_result sql_waiter_store::hand_over(connection& on, const hold& held) {
+    using column = columns::waiter::pass_on;
     const auto found = write(on, "pass_on", values_of(held));
     if (!found.rows.empty()) {
         const row& next = found.rows[0];
-        return handed_over(held.key, next, 1, {next.integer(0)});
+        return handed_over(held.key, next, column::successor, {next.integer(column::token)});
     }
     return serve_next(on, "hand_over", values_of(held), held.key);
 }
@@ -98,8 +96,8 @@ bool sql_waiter_store::leave(
     const statement* const at_once = find ? nullptr : texts_.find("leave_by_owner");
     if (at_once) return how_->write(on, *at_once, which).affected_rows > 0;
     bool is_gone = false;
-    for (const row& each : how_->read(on, *find, which).rows) {
-        is_gone = leave(on, name, owner, each.integer(0));
+    for (const std::int64_t each : only_integers(how_->read(on, *find, which))) {
+        is_gone = leave(on, name, owner, each);
     }
     return is_gone;
 }
@@ -115,7 +113,6 @@ std::vector<look_result> sql_waiter_store::look(connection& on, const std::vecto
     return answers;
 }
 
-// Ticket, owner, session, node_info, microseconds since it queued.
 std::vector<queued_waiter> sql_waiter_store::list(
     connection& on, const key& name, std::int64_t after, int limit
 ) {
@@ -133,7 +130,6 @@ std::vector<queued_waiter> sql_waiter_store::list_all(
     std::int64_t after_ticket,
     int limit
 ) {
-    constexpr std::size_t key_column = 5;
     const bool is_first = after.empty();
     const parameters range{
         blob{std::string{is_first ? prefix : after}},
@@ -142,7 +138,7 @@ std::vector<queued_waiter> sql_waiter_store::list_all(
         std::max(limit, 0)};
     std::vector<queued_waiter> found;
     for (const row& each : read(on, "list_all", range).rows) {
-        found.push_back(queued_in(each, each.bytes(key_column)));
+        found.push_back(queued_in(each, each.bytes(columns::waiter::list_all::key)));
     }
     return found;
 }
@@ -159,33 +155,32 @@ void sql_waiter_store::notify(connection& on, const owner_id& whom) {
     }
 }
 
-// Columns: whether the row was locked, the token or null where nothing changed, and the successor.
 hand_over_result sql_waiter_store::serve_next(
     connection& on, std::string_view statement, const parameters& values, const key& name
 ) {
+    using column = columns::waiter::serve;
     // Where nothing changed somebody has queued or left meanwhile, and the loop looks again: on
     // MySQL and MariaDB the packet has let go of the lock row, and there is one waiter less.
     while (true) {
         const row found = write(on, statement, values).rows.at(0);
-        if (found.integer(0) == 0) return {};
-        if (found.is_null(1)) continue;
-        if (found.is_null(2)) return {hand_over_status::freed, std::nullopt};
-        return handed_over(name, found, 2, {found.integer(1)});
+        if (found.integer(column::is_locked) == 0) return {};
+        if (found.is_null(column::token)) continue;
+        if (found.is_null(column::successor)) return {hand_over_status::freed, std::nullopt};
+        return handed_over(name, found, column::successor, {found.integer(column::token)});
     }
 }
 
 hand_over_result sql_waiter_store::handed_over(
     const key& name, const row& from, std::size_t first, fencing_token token
 ) {
+    using column = columns::waiter::successor;
     successor next{
         name,
-        identity::from_bytes(from.bytes(first)),
-        identity::from_bytes(from.bytes(first + 1)),
+        identity::from_bytes(from.bytes(first + column::owner)),
+        identity::from_bytes(from.bytes(first + column::session)),
         token,
-        std::nullopt,
-        {}};
-    next.fixed_term = term_in(from, first + 2);
-    if (!from.is_null(first + 3)) next.wakeup_address = from.bytes(first + 3);
+        term_in(from, first + column::term),
+        text_or_empty(from, first + column::address)};
     return {hand_over_status::handed_over, std::move(next)};
 }
 

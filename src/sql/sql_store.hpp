@@ -12,6 +12,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "locks/hold_store.hpp"
+#include "sql/row_columns.hpp"
 #include "sql/statements.hpp"
 
 namespace leasehold {

@@ -45,9 +45,10 @@ public:
             );
         }
         if (places.empty()) return tokens;
+        using column = columns::hold::take_free_of;
         for (const row& each : write(on, "take_free_of", asked).rows) {
-            const std::size_t at = places.at(each.bytes(0));
-            tokens[at] = fencing_token{each.integer(1)};
+            const std::size_t at = places.at(each.bytes(column::owner));
+            tokens[at] = fencing_token{each.integer(column::token)};
             note_granted(wanted[at]->key);
         }
         return tokens;
@@ -59,8 +60,7 @@ public:
         for (const hold* const each : held) {
             if (!asked.is_full()) asked.add(values_of(*each));
         }
-        const row bits = write(on, "release_of", asked).rows.at(0);
-        const auto free = static_cast<std::uint64_t>(bits.integer(0));
+        const auto free = static_cast<std::uint64_t>(only_integer(write(on, "release_of", asked)));
         std::vector<bool> are_free;
         for (std::size_t at = 0; at < held.size(); ++at) {
             are_free.push_back(((free >> at) & 1U) != 0);

@@ -37,19 +37,22 @@ mysql_holder_store::attempt mysql_holder_store::ask(
 ) const {
     const result reply = send(on, texts_[name], values);
     const row& report = reply.rows.at(0);
-    constexpr std::size_t verdict = 1, kind = 2, dead = 4, holder = 5, remaining = holder + 8;
+    using column = columns::holder::try_acquire_on_mysql;
+    constexpr std::size_t kind = column::verdict + columns::holder::verdict::kind;
+    constexpr std::size_t remaining =
+        column::holder + columns::holder::holder::hold + columns::sql::hold::remaining;
     attempt made;
     made.key_is_known = !report.is_null(kind);
-    made.answer = verdict_in(report, verdict);
-    if (report.integer(0) > 0) {
-        made.answer.token = {report.integer(0)};
+    made.answer = verdict_in(report, column::verdict);
+    if (report.integer(column::token) > 0) {
+        made.answer.token = {report.integer(column::token)};
         return made;
     }
     made.is_open = made.answer.status == holder_status::granted;
-    made.has_dead = report.integer(dead) > 0;
-    if (made.answer.status == holder_status::busy && !report.is_null(holder)) {
+    made.has_dead = report.integer(column::dead) > 0;
+    if (made.answer.status == holder_status::busy && !report.is_null(column::holder)) {
         // The first of the holders that were alive; a holder that died since is no obstacle.
-        if (report.integer(remaining) >= 0) made.answer.holder = holder_in(report, holder);
+        if (report.integer(remaining) >= 0) made.answer.holder = holder_in(report, column::holder);
     }
     return made;
 }
@@ -83,6 +86,7 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
 bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wanted) const {
     const value name = value_of(wanted.key);
     const result found = read(on, "looks_dead", {name, value_of(wanted.owner)});
+    using column = columns::holder::looks_dead;
     constexpr std::size_t max_per_packet = 100;
     std::int64_t count = 0;
     for (std::size_t from = 0; from < found.rows.size(); from += max_per_packet) {
@@ -90,7 +94,8 @@ bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wan
         batch next;
         for (std::size_t at = from; at < end; ++at) {
             const row& each = found.rows[at];
-            next.add(texts_["bury"], {name, blob{each.bytes(0)}, blob{each.bytes(1)}});
+            const blob owner{each.bytes(column::owner)}, session{each.bytes(column::session)};
+            next.add(texts_["bury"], {name, owner, session});
         }
         count += next.send(on);
     }
@@ -115,15 +120,16 @@ std::vector<lock_info> mysql_holder_store::force_release(connection& on, const k
 }
 
 std::vector<lock_info> mysql_holder_store::force(connection& on, const value& name) const {
+    using column = columns::holder::whose;
     const result whose = on.execute(texts_["whose"].text(), {name});
     packet all;
     parameters owners{name}, sessions;
     std::string places;
     for (const row& each : whose.rows) {
-        owners.emplace_back(blob{each.bytes(0)});
+        owners.emplace_back(blob{each.bytes(column::owner)});
         places += ", $" + std::to_string(owners.size());
         all.add(texts_["lock_one"], {name, owners.back()});
-        const value session = blob{each.bytes(1)};
+        const value session = blob{each.bytes(column::session)};
         const bool is_known =
             std::find(sessions.begin(), sessions.end(), session) != sessions.end();
         if (!is_known) sessions.push_back(session);

@@ -37,23 +37,27 @@ public:
     }
 
     bool prove_all(connection& inside, const std::vector<hold>& held) override {
+        using column = columns::multi_lock::prove_all;
         std::set<std::pair<std::string, std::int64_t>> missing;
         for (const hold& each : held) missing.emplace(each.key.name(), each.token.number);
         const result found =
             how_->inside(inside, about("prove_all", held.size(), 2), values_of(held));
         if (found.affected_rows == static_cast<std::int64_t>(held.size())) return true;
-        for (const row& each : found.rows) missing.erase({each.bytes(0), each.integer(1)});
+        for (const row& each : found.rows) {
+            missing.erase({each.bytes(column::key), each.integer(column::token)});
+        }
         return missing.empty();
     }
 
     release_all_result release_all(connection& on, const std::vector<hold>& held) override {
+        using column = columns::multi_lock::release_all_on_mysql;
         const result reply = how_->write(on, about("release_all", held.size(), 2), values_of(held));
         // The statement frees nothing if one of them has gone.
-        const bool has_freed = reply.rows.at(0).integer(0) > 0;
+        const bool has_freed = reply.rows.at(0).integer(column::released) > 0;
         release_all_result done;
         for (const hold& each : held) {
             const bool is_there = std::ranges::any_of(reply.rows, [&](const row& one) {
-                return !one.is_null(1) && one.bytes(1) == each.key.name();
+                return !one.is_null(column::key) && one.bytes(column::key) == each.key.name();
             });
             if (is_there) done.awaited.push_back(each);
             if (!is_there && has_freed) done.released.push_back(each);
@@ -82,36 +86,30 @@ private:
         return values;
     }
 
-    static std::vector<fencing_token> tokens_of(const result& found) {
-        std::vector<fencing_token> tokens;
-        for (const row& each : found.rows) tokens.push_back({each.integer(0)});
-        return tokens;
-    }
-
     // Why the request must be refused at present, or the keys that have no row yet.
     std::optional<acquire_all_result> refusal(
         connection& on, const acquire_all_request& wanted, std::vector<key>& unknown
     ) const {
+        using column = columns::multi_lock::look_on_mysql;
         const result seen = how_->read(on, about("look", wanted.keys.size(), 5), values_of(wanted));
         acquire_all_result answer;
-        if (seen.rows.at(0).integer(0) == 0) {
+        if (seen.rows.at(0).integer(column::is_live) == 0) {
             answer.status = acquire_all_status::session_ended;
             return answer;
         }
         std::set<std::string> known;
         bool is_busy = false;
         for (const row& each : seen.rows) {
-            constexpr std::size_t kind = 1, closed = 2, hold = 3;
-            if (each.is_null(hold)) continue;
-            known.insert(each.bytes(hold));
-            if (each.integer(kind) != 1) {
+            if (each.is_null(column::hold)) continue;
+            known.insert(each.bytes(column::hold));
+            if (each.integer(column::kind) != 1) {
                 answer.status = acquire_all_status::wrong_kind;
-                answer.kind = static_cast<lock_kind>(each.integer(kind));
-                answer.misused.emplace(each.bytes(hold));
+                answer.kind = static_cast<lock_kind>(each.integer(column::kind));
+                answer.misused.emplace(each.bytes(column::hold));
                 return answer;
             }
-            is_busy = is_busy || each.integer(closed) != 0;
-            lock_info found = hold_in(each, hold);
+            is_busy = is_busy || each.integer(column::is_closed) != 0;
+            lock_info found = hold_in(each, column::hold);
             if (found.is_held && !answer.holder) answer.holder = std::move(found);
         }
         if (is_busy) return answer;
@@ -134,7 +132,7 @@ private:
         packet all;
         for (const key& each : wanted.keys) all.add(texts_["lock_row"], {value_of(each)});
         all.add(about("take", wanted.keys.size(), 5), values_of(wanted)).add("COMMIT");
-        return tokens_of(all.send(on));
+        return only_integers<fencing_token>(all.send(on));
     }
 };
 

@@ -31,10 +31,10 @@ std::optional<result> if_allowed(
 std::optional<bool> is_locked(
     const sql_dialect& how, connection& on, const parameters& key, std::optional<error>& refusal
 ) {
-    const auto count = [](const result& from) { return from.rows.at(0).integer(0); };
-    if (const auto seen = if_allowed(how, on, "is_locked", key, &refusal)) return count(*seen) != 0;
+    const auto locked = if_allowed(how, on, "is_locked", key, &refusal);
+    if (locked) return only_integer(*locked) != 0;
     const auto seen = if_allowed(how, on, "is_locked_to_change", key);
-    if (seen && count(*seen) != 0) return true;
+    if (seen && only_integer(*seen) != 0) return true;
     return std::nullopt;
 }
 
@@ -75,9 +75,8 @@ std::optional<row_lock_info> find_row_lock(
     }
     if (!seen || seen->rows.empty()) return found;
     const std::string missing = std::move(found.missing_right);
-    constexpr std::size_t statement = 7;
     found = row_lock_in(seen->rows[0], name.name());
-    if (!seen->rows[0].is_null(statement)) found.statement = seen->rows[0].bytes(statement);
+    found.statement = text_or_empty(seen->rows[0], columns::row_lock::suspects::statement);
     found.missing_right = missing;
     if (found.connection != 0) {
         found.way_to_end = replaced(

@@ -31,11 +31,12 @@ public:
             if (is_worth_taking(each->key)) lists.add(without_nulls(*each));
         }
         if (lists.is_empty()) return tokens;
+        using column = columns::hold::take_free_of;
         for (const row& each : write(on, "take_free_of", lists.values()).rows) {
-            const std::string& owner = each.bytes(0);
+            const std::string& owner = each.bytes(column::owner);
             for (std::size_t at = 0; at < wanted.size(); ++at) {
                 if (wanted[at]->owner.bytes() != owner) continue;
-                tokens[at] = fencing_token{each.integer(1)};
+                tokens[at] = fencing_token{each.integer(column::token)};
                 note_granted(wanted[at]->key);
             }
         }
@@ -47,8 +48,7 @@ public:
         std::vector<bool> are_free(held.size());
         array_texts lists(3);
         for (const hold* const each : held) lists.add(values_of(*each));
-        for (const row& each : write(on, "release_of", lists.values()).rows) {
-            const std::string& owner = each.bytes(0);
+        for (const std::string& owner : only_texts(write(on, "release_of", lists.values()))) {
             for (std::size_t at = 0; at < held.size(); ++at) {
                 if (held[at]->owner.bytes() == owner) are_free[at] = true;
             }
@@ -71,31 +71,33 @@ public:
     }
 
     pending_entry enter(connection& inside) override {
+        using column = columns::hold::enter;
         const std::string table = fill_in("{prefix}lock", how_->names());
         const row found = sql_store::inside(inside, "enter", {how_->names().schema}).rows.at(0);
-        if (found.text(0) != "read committed") {
+        if (found.text(column::isolation) != "read committed") {
             throw error(
                 errc::wrong_transaction,
-                "an acquire needs READ COMMITTED and this transaction is at " + found.text(0) +
+                "an acquire needs READ COMMITTED and this transaction is at " +
+                    found.text(column::isolation) +
                     ", where it may go on reading what was there before the key's last holder "
                     "wrote: begin it with BEGIN ISOLATION LEVEL READ COMMITTED"
             );
         }
-        if (found.text(1) != "off") {
+        if (found.text(column::read_only) != "off") {
             throw error(
                 errc::read_only,
                 "an acquire needs a transaction that may write: begin it with BEGIN READ WRITE, on "
                 "a server that is no standby"
             );
         }
-        if (found.integer(2) == 0) {
+        if (found.integer(column::has_table) == 0) {
             throw error(
                 errc::schema_missing,
                 "the caller's connection finds no table " + table +
                     ": it is in another database, or its search_path does not name the schema"
             );
         }
-        if (found.integer(3) == 0) {
+        if (found.integer(column::has_rights) == 0) {
             throw error(
                 errc::permission_denied,
                 "the user of the caller's connection may not read and update " + table +

@@ -19,9 +19,14 @@ struct header_state {
 };
 
 header_state header_in(const row& from) {
-    constexpr std::size_t kind = 2, capacity = 3, fence = 4, arrived = 5;
-    if (from.is_null(fence)) return {};
-    return {from.integer(fence), from.integer(kind), from.integer(capacity), from.integer(arrived)};
+    using column = columns::holder::try_acquire_on_postgres;
+    constexpr std::size_t verdict = column::verdict;
+    if (from.is_null(column::fence)) return {};
+    return {
+        from.integer(column::fence),
+        from.integer(verdict + columns::holder::verdict::kind),
+        from.integer(verdict + columns::holder::verdict::capacity),
+        from.integer(column::arrived)};
 }
 
 class postgres_holder_store final : public sql_holder_store {
@@ -34,13 +39,13 @@ public:
         // granted, which the next look finds in the header; or another session has locked the row
         // of a dead holder, for a proof or to remove it, which may last.
         constexpr int max_looks = 32;
-        constexpr std::size_t verdict = 1, holder = 6;
+        using column = columns::holder::try_acquire_on_postgres;
         std::optional<header_state> seen;
         for (int look = 1; look <= max_looks; ++look) {
             const row found = write(on, "try_acquire", values).rows.at(0);
-            holder_result answer = verdict_in(found, verdict);
-            if (!found.is_null(0)) {
-                answer.token = {found.integer(0)};
+            holder_result answer = verdict_in(found, column::verdict);
+            if (!found.is_null(column::token)) {
+                answer.token = {found.integer(column::token)};
                 return answer;
             }
             if (answer.status == holder_status::granted) {
@@ -48,8 +53,8 @@ public:
                 if (before == seen) break;
                 continue;
             }
-            if (answer.status == holder_status::busy && !found.is_null(holder)) {
-                answer.holder = holder_in(found, holder);
+            if (answer.status == holder_status::busy && !found.is_null(column::holder)) {
+                answer.holder = holder_in(found, column::holder);
             }
             return answer;
         }

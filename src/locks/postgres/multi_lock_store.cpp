@@ -56,7 +56,7 @@ public:
             const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
             if (auto answer = verdict(rows, wanted)) return *answer;
             const bool is_one_unknown = std::any_of(rows.begin(), rows.end(), [](const row& each) {
-                return each.is_null(key_column);
+                return each.is_null(columns::multi_lock::try_acquire_all::hold);
             });
             if (is_one_unknown) add_keys(on, wanted.keys);
         }
@@ -72,11 +72,13 @@ public:
     release_all_result release_all(connection& on, const std::vector<hold>& held) override {
         const std::string ask =
             replaced(texts_.source("release_all"), "{keys}", keys_with_tokens(held.size(), 2));
+        using column = columns::multi_lock::release_all_on_postgres;
         release_all_result done;
         for (const row& each : on.execute(ask, values_of(held)).rows) {
-            const bool is_freed = each.integer(2) != 0;
+            const bool is_freed = each.integer(column::is_freed) != 0;
+            const fencing_token token{each.integer(column::token)};
             (is_freed ? done.released : done.awaited)
-                .push_back({key{each.bytes(0)}, held.front().owner, {each.integer(1)}});
+                .push_back({key{each.bytes(column::key)}, held.front().owner, token});
         }
         return done;
     }
@@ -86,13 +88,16 @@ private:
     static std::optional<acquire_all_result> verdict(
         const std::vector<row>& rows, const acquire_all_request& wanted
     ) {
+        using column = columns::multi_lock::try_acquire_all;
+        constexpr std::size_t owner = column::hold + columns::sql::hold::owner;
         acquire_all_result answer;
-        if (rows.at(0).integer(1) == 0) {
+        if (rows.at(0).integer(column::is_live) == 0) {
             answer.status = acquire_all_status::session_ended;
             return answer;
         }
         for (const row& each : rows) {
-            if (!each.is_null(0)) answer.tokens.push_back({each.integer(0)});
+            if (each.is_null(column::token)) continue;
+            answer.tokens.push_back({each.integer(column::token)});
         }
         if (answer.tokens.size() == wanted.keys.size()) {
             answer.status = acquire_all_status::granted;
@@ -101,25 +106,25 @@ private:
         const row* in_the_way = nullptr;
         bool is_one_unknown = false;
         for (const row& each : rows) {
-            if (each.is_null(key_column)) {
+            if (each.is_null(column::hold)) {
                 is_one_unknown = true;
                 continue;
             }
-            if (each.integer(2) != 1) {
+            if (each.integer(column::kind) != 1) {
                 answer.status = acquire_all_status::wrong_kind;
-                answer.kind = static_cast<lock_kind>(each.integer(2));
-                answer.misused.emplace(each.bytes(key_column));
+                answer.kind = static_cast<lock_kind>(each.integer(column::kind));
+                answer.misused.emplace(each.bytes(column::hold));
                 return answer;
             }
-            const bool is_free = each.is_null(owner_column);
-            const bool looks_dead = each.integer(3) != 0;
+            const bool is_free = each.is_null(owner);
+            const bool looks_dead = each.integer(column::looks_dead) != 0;
             // Dead holders are in the way only if their death could not be proved just now.
             if (is_free || (looks_dead && in_the_way)) continue;
-            if (!in_the_way || in_the_way->integer(3) != 0) in_the_way = &each;
+            if (!in_the_way || in_the_way->integer(column::looks_dead) != 0) in_the_way = &each;
         }
-        const bool is_dead_at_most = !in_the_way || in_the_way->integer(3) != 0;
+        const bool is_dead_at_most = !in_the_way || in_the_way->integer(column::looks_dead) != 0;
         if (!in_the_way || (is_one_unknown && is_dead_at_most)) return std::nullopt;
-        lock_info holder = hold_in(*in_the_way, key_column);
+        lock_info holder = hold_in(*in_the_way, column::hold);
         if (holder.is_held) answer.holder = std::move(holder);
         return answer;
     }
@@ -140,9 +145,6 @@ private:
         }
         return values;
     }
-
-    // The first of the columns of hold_in() in `try_acquire_all`, and the owner among them.
-    static constexpr std::size_t key_column = 4, owner_column = key_column + 3;
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace {
 // nullopt if this user lacks the right to lock rows, or this server takes no locks.
 std::optional<bool> is_locked(const sql_dialect& how, connection& on, const parameters& key) {
     try {
-        const result found = how.write(on, how.of(locks_sql, "row_lock")["is_locked"], key);
-        return found.rows.at(0).integer(0) != 0;
+        return only_integer(how.write(on, how.of(locks_sql, "row_lock")["is_locked"], key)) != 0;
     } catch (const error& failure) {
         const bool may_not =
             failure.code() == errc::permission_denied || failure.code() == errc::read_only;
@@ -26,7 +25,7 @@ std::optional<bool> is_locked(const sql_dialect& how, connection& on, const para
 std::optional<row_lock_info> find_row_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
-    constexpr std::size_t prepared = 7, is_hidden = 8, waits_for_standby = 9, statement = 10;
+    using column = columns::row_lock::lockers_on_postgres;
     const statements& texts = how.of(locks_sql, "row_lock");
     const parameters key{value_of(name)};
     const auto locked = is_locked(how, on, key);
@@ -40,16 +39,16 @@ std::optional<row_lock_info> find_row_lock(
     }
     const row& first = seen.rows[0];
     row_lock_info found = row_lock_in(first, name.name());
-    if (first.integer(is_hidden) != 0) {
+    if (first.integer(column::is_hidden) != 0) {
         found.missing_right = "pg_read_all_stats";
-    } else if (!first.is_null(statement)) {
-        found.statement = first.text(statement);
+    } else if (!first.is_null(column::statement)) {
+        found.statement = first.text(column::statement);
     }
     // Ending the wait would commit the transaction, and a fail-over could undo that.
-    if (first.integer(waits_for_standby) != 0) return found;
-    if (!first.is_null(prepared)) {
+    if (first.integer(column::waits_for_standby) != 0) return found;
+    if (!first.is_null(column::prepared)) {
         found.way_to_end =
-            replaced(texts.source("end_prepared"), "{prepared}", first.bytes(prepared));
+            replaced(texts.source("end_prepared"), "{prepared}", first.bytes(column::prepared));
     } else if (found.connection != 0) {
         found.way_to_end = replaced(
             texts.source("end_connection"), "{connection}", std::to_string(found.connection)

@@ -24,7 +24,7 @@ public:
         if (granted.rows.empty()) granted = write("make", values);
         if (granted.rows.empty()) return {};
         write.commit();
-        return {acquire_status::granted, {granted.rows[0].integer(0)}, std::nullopt};
+        return {acquire_status::granted, {only_integer(granted)}, std::nullopt};
     }
 
     std::optional<std::vector<fencing_token>> find_grants(
@@ -34,7 +34,7 @@ public:
         for (const key& each : keys) {
             const auto found = read(on, "find_grant", {value_of(each), value_of(owner)});
             if (found.rows.empty()) return std::nullopt;
-            tokens.push_back({found.rows[0].integer(0)});
+            tokens.push_back({only_integer(found)});
         }
         return tokens;
     }
@@ -60,7 +60,7 @@ public:
         write.begin();
         const parameters change{value_of(name), static_cast<int>(to)};
         const auto found = write("kind", change);
-        if (found.rows.empty() || found.rows[0].integer(0) == static_cast<int>(to)) return true;
+        if (found.rows.empty() || only_integer(found) == static_cast<int>(to)) return true;
         if (write("change_kind", change).affected_rows == 0) return false;
         write.commit();
         return true;
@@ -116,9 +116,9 @@ public:
     }
 
 private:
-    static constexpr std::size_t kind_column = 11, closed_column = 12;
+    using column = columns::hold::describe_on_sqlite;
 
-    static bool is_closed(const row& described) { return described.integer(closed_column) != 0; }
+    static bool is_closed(const row& seen) { return seen.integer(column::is_closed) != 0; }
 
     // Why the request must be refused at present; nullopt if it may be granted.
     static std::optional<acquire_result> refusal(const writing& ask, const parameters& wanted) {
@@ -128,7 +128,7 @@ private:
         const auto found = ask("describe", {wanted.at(0), 1});
         if (found.rows.empty()) return std::nullopt;
         const row& as_it_is = found.rows[0];
-        const auto kind = static_cast<lock_kind>(as_it_is.integer(kind_column));
+        const auto kind = static_cast<lock_kind>(as_it_is.integer(column::kind));
         if (kind != lock_kind::mutex) {
             return acquire_result{acquire_status::wrong_kind, {}, std::nullopt, kind};
         }

@@ -24,7 +24,7 @@ public:
         write("bury", values);
         auto counted = write("take", values);
         if (counted.rows.empty()) counted = write("make", values);
-        answer.token = {counted.rows.at(0).integer(0)};
+        answer.token = {only_integer(counted)};
         values.emplace_back(answer.token.number);
         write("grant", values);
         write.commit();
@@ -38,7 +38,7 @@ public:
         write.begin();
         const auto next = write("next_phase", values);
         if (next.rows.empty()) return false;
-        values.push_back(next.rows[0].at(0));
+        values.emplace_back(only_integer(next));
         write("pass", values);
         write.commit();
         return true;
@@ -62,7 +62,8 @@ private:
     static holder_result verdict(
         const writing& ask, const parameters& wanted, const owner_id& owner
     ) {
-        holder_result answer = verdict_in(ask("verdict", wanted).rows.at(0), 0);
+        constexpr std::size_t first = columns::holder::verdict::status;
+        holder_result answer = verdict_in(ask("verdict", wanted).rows.at(0), first);
         if (answer.status != holder_status::busy) return answer;
         for (lock_info& each : holders_in(ask("holders", wanted))) {
             if (each.owner != owner && !answer.holder) answer.holder = std::move(each);

@@ -31,7 +31,7 @@ public:
             auto changed = write("take", row);
             if (changed.rows.empty()) changed = write("make", row);
             if (changed.rows.empty()) return {};  // all of it is rolled back
-            granted.tokens.push_back({changed.rows[0].integer(0)});
+            granted.tokens.push_back({only_integer(changed)});
         }
         write.commit();
         granted.status = acquire_all_status::granted;
@@ -48,8 +48,8 @@ public:
             list += ", $" + std::to_string(values.size()) + ")";
         }
         const statement ask{replaced(texts_.source("prove_all"), "{keys}", list), engine::sqlite};
-        const auto found = how_->inside(inside, ask, values);
-        return found.rows.at(0).integer(0) == static_cast<std::int64_t>(held.size());
+        return only_integer(how_->inside(inside, ask, values)) ==
+               static_cast<std::int64_t>(held.size());
     }
 
     release_all_result release_all(connection& on, const std::vector<hold>& held) override {
@@ -72,7 +72,7 @@ private:
     static std::optional<acquire_all_result> refusal(
         const writing& ask, const std::vector<key>& keys, const parameters& values
     ) {
-        constexpr std::size_t kind = 10, closed = 11;
+        using column = columns::multi_lock::look_on_sqlite;
         acquire_all_result answer;
         if (ask("session_is_live", values).rows.empty()) {
             answer.status = acquire_all_status::session_ended;
@@ -83,15 +83,15 @@ private:
             const auto found = ask("look", {value_of(each)});
             if (found.rows.empty()) continue;
             const row& seen = found.rows[0];
-            if (seen.integer(kind) != 1) {
+            if (seen.integer(column::kind) != 1) {
                 answer.status = acquire_all_status::wrong_kind;
-                answer.kind = static_cast<lock_kind>(seen.integer(kind));
+                answer.kind = static_cast<lock_kind>(seen.integer(column::kind));
                 answer.misused.emplace(each);
                 return answer;
             }
-            if (seen.integer(closed) == 0) continue;
+            if (seen.integer(column::is_closed) == 0) continue;
             is_busy = true;
-            lock_info holder = hold_in(seen, 0);
+            lock_info holder = hold_in(seen, column::hold);
             if (holder.is_held && !answer.holder) answer.holder = std::move(holder);
         }
         if (is_busy) return answer;

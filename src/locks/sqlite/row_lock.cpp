@@ -86,8 +86,8 @@ std::optional<row_lock_info> find_file_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
     const result seen = how.read(on, how.of(locks_sql, "row_lock")["file"], {});
-    if (seen.rows.empty() || seen.rows[0].is_null(0)) return std::nullopt;
-    const std::string path = seen.rows[0].bytes(0);
+    if (seen.rows.empty() || seen.rows[0].is_null(only_column)) return std::nullopt;
+    const std::string path = only_text(seen);
     row_lock_info found;
     found.connection = locker_of(path + "-shm", write_lock_of_wal);
     if (found.connection == 0) found.connection = locker_of(path, write_lock_of_journal);

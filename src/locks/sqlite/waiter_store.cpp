@@ -57,17 +57,17 @@ public:
             answer.status = enqueue_status::unknown_key;
             return answer;
         }
-        answer.kind = static_cast<lock_kind>(found.rows[0].integer(0));
+        answer.kind = kind_of(found.rows[0]);
         if (answer.kind != lock_kind::mutex) {
             answer.status = enqueue_status::wrong_kind;
             return answer;
         }
-        answer.ticket = write("draw_ticket", values).rows.at(0).integer(0);
+        answer.ticket = only_integer(write("draw_ticket", values));
         values.emplace_back(answer.ticket);
         write("queue", values);
         write.commit();
         answer.status = enqueue_status::waiting;
-        answer.looks_takeable = found.rows[0].integer(1) != 0;
+        answer.looks_takeable = is_takeable(found.rows[0]);
         return answer;
     }
 
@@ -84,18 +84,25 @@ public:
 
     hand_over_result serve(connection& on, const key& name) override {
         writing write{*sqlite_, texts_, on};
-        const auto is_takeable = [&] {
+        const auto may_be_served = [&] {
             const auto found = write("find_key", {value_of(name)});
-            return !found.rows.empty() && found.rows[0].integer(0) == 1 &&
-                   found.rows[0].integer(1) != 0;
+            return !found.rows.empty() && kind_of(found.rows[0]) == lock_kind::mutex &&
+                   is_takeable(found.rows[0]);
         };
-        if (!is_takeable()) return {};
+        if (!may_be_served()) return {};
         write.begin();
-        if (!is_takeable()) return {};
+        if (!may_be_served()) return {};
         return serve_next(write, name);
     }
 
 private:
+    static lock_kind kind_of(const row& found) {
+        return static_cast<lock_kind>(found.integer(columns::waiter::find_key::kind));
+    }
+    static bool is_takeable(const row& found) {
+        return found.integer(columns::waiter::find_key::is_takeable) != 0;
+    }
+
     static hand_over_result serve_next(writing& write, const key& name) {
         parameters which{value_of(name)};
         const auto first = write("first_live", which);
@@ -105,12 +112,13 @@ private:
             write.commit();
             return {hand_over_status::freed, std::nullopt};
         }
+        using column = columns::waiter::first_live;
         const row& next = first.rows[0];
-        which.push_back(next.at(0));
-        const fencing_token token{write("grant", which).rows.at(0).integer(0)};
+        which.push_back(next.at(column::ticket));
+        const fencing_token token{only_integer(write("grant", which))};
         write("remove_until", which);
         write.commit();
-        return handed_over(name, next, 1, token);
+        return handed_over(name, next, column::successor, token);
     }
 
     const shared_dialect sqlite_;

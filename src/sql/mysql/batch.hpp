@@ -14,7 +14,7 @@ public:
     std::int64_t send(connection& on) const {
         packet all = packet_;
         all.add("COMMIT").add("SELECT @leasehold_count");
-        return despite_deadlocks([&] { return all.send(on); }).rows.at(0).integer(0);
+        return only_integer(despite_deadlocks([&] { return all.send(on); }));
     }
 
 private:

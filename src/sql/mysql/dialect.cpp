@@ -167,7 +167,7 @@ std::string session_isolation(connection& inside) {
     const bool has_old_name = server.engine == engine::mariadb && server.version < 110101;
     const char* const question =
         has_old_name ? "SELECT @@tx_isolation" : "SELECT @@transaction_isolation";
-    return inside.execute(question).rows.at(0).bytes(0);
+    return only_text(inside.execute(question));
 }
 
 std::string numbered_places(std::size_t count, std::size_t first) {

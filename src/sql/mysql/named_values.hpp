@@ -11,7 +11,8 @@ namespace leasehold::mysql_dialect {
 class named_values {
 public:
     explicit named_values(const result& said) {
-        for (const row& each : said.rows) values_[each.bytes(0)] = each.bytes(1);
+        constexpr std::size_t name = 0, given = 1;
+        for (const row& each : said.rows) values_[each.bytes(name)] = each.bytes(given);
     }
 
     // Empty if the server has none of that name.

@@ -17,7 +17,7 @@ boot_check::boot_check(const table_names& names)
     : texts_(engine::sqlite, shared_sql, "boot", names), boot_id_(boot_clock::boot_id()) {}
 
 bool boot_check::is_ours(connection& on) {
-    return on.execute(texts_["read"].text()).rows.at(0).text(0) == boot_id_;
+    return only_text(on.execute(texts_["read"].text())) == boot_id_;
 }
 
 void boot_check::enter(connection& on) {
