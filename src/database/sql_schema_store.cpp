@@ -31,14 +31,15 @@ std::optional<std::vector<migration_record>> sql_schema_store::recorded(connecti
     // If an error would end the transaction this asks first; elsewhere an error tells it for free.
     const bool is_inside = on.state() == connection_state::in_transaction;
     if (is_inside && !has_records(on)) return std::nullopt;
+    using column = columns::schema::recorded;
     std::vector<migration_record> records;
     try {
         for (const row& each : run(on, "recorded").rows) {
             records.push_back({
-                .version = static_cast<int>(each.integer(0)),
-                .name = each.bytes(1),
-                .checksum = each.bytes(2),
-                .is_finished = each.integer(3) != 0,
+                .version = static_cast<int>(each.integer(column::version)),
+                .name = each.bytes(column::name),
+                .checksum = each.bytes(column::checksum),
+                .is_finished = each.integer(column::is_finished) != 0,
             });
         }
     } catch (const error& failure) {
@@ -50,11 +51,11 @@ std::optional<std::vector<migration_record>> sql_schema_store::recorded(connecti
 }
 
 std::string sql_schema_store::place(connection& on) {
-    return run(on, "place").rows.at(0).bytes(0);
+    return only_text(run(on, "place"));
 }
 
 bool sql_schema_store::has_records(connection& on) const {
-    return run(on, "has_records").rows.at(0).integer(0) != 0;
+    return only_integer(run(on, "has_records")) != 0;
 }
 
 result sql_schema_store::run(connection& on, std::string_view name) const {

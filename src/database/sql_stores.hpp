@@ -1,5 +1,6 @@
 #pragma once
 // Private to the dialects: the statements of the check of the schema.
+#include "columns_database.hpp"
 #include "sql/statements.hpp"
 
 namespace leasehold {

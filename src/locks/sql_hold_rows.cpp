@@ -54,7 +54,8 @@ lock_info holder_in(const row& from, std::size_t first) {
 std::vector<lock_info> holders_in(const result& found) {
     std::vector<lock_info> all;
     all.reserve(found.rows.size());
-    for (const row& each : found.rows) all.push_back(holder_in(each, 0));
+    for (const row& each : found.rows)
+        all.push_back(holder_in(each, columns::holder::holders::holder));
     return all;
 }
 

@@ -1,6 +1,5 @@
 #include "runs/sql_run_store.hpp"
 
-#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -17,25 +16,25 @@ schedule::instant instant_of(std::int64_t microseconds_since_1970) {
     return schedule::instant{std::chrono::microseconds{microseconds_since_1970}};
 }
 
-// The thirteen columns that describe a run: name, tick, token, owner, node_info, microseconds since
-// the start, from start to end, until it opens again, state, exit_status, message, schedule or
-// null, and whether its owner still holds the lock.
 run_info run_info_of(const row& from, std::size_t first) {
+    using column = columns::run::run;
+    const std::size_t exit_status = first + column::exit_status,
+                      schedule = first + column::schedule;
     run_info info;
-    info.name = from.bytes(first);
-    info.tick = instant_of(from.integer(first + 1));
-    info.token = {from.integer(first + 2)};
-    info.owner = identity_of<owner_id>(from, first + 3);
-    info.node_info = from.bytes(first + 4);
-    info.started_ago = duration_of(from, first + 5);
-    if (!from.is_null(first + 6)) info.took = duration_of(from, first + 6);
-    info.closed_for = duration_of(from, first + 7);
-    const auto state = from.integer(first + 8);
-    if (!from.is_null(first + 9)) info.exit_status = from.integer(first + 9);
-    info.message = from.bytes(first + 10);
-    if (!from.is_null(first + 11)) info.schedule_text = from.bytes(first + 11);
+    info.name = from.bytes(first + column::name);
+    info.tick = instant_of(from.integer(first + column::tick));
+    info.token = {from.integer(first + column::token)};
+    info.owner = identity_of<owner_id>(from, first + column::owner);
+    info.node_info = from.bytes(first + column::node_info);
+    info.started_ago = duration_of(from, first + column::started_ago);
+    info.took = duration_or_nothing(from, first + column::took);
+    info.closed_for = duration_of(from, first + column::closed_for);
+    const auto state = from.integer(first + column::state);
+    if (!from.is_null(exit_status)) info.exit_status = from.integer(exit_status);
+    info.message = from.bytes(first + column::message);
+    if (!from.is_null(schedule)) info.schedule_text = from.bytes(schedule);
     if (state == started) {
-        const bool is_held = from.integer(first + 12) != 0;
+        const bool is_held = from.integer(first + column::is_held) != 0;
         info.state = is_held ? run_state::running : run_state::abandoned;
     } else {
         info.state = state == succeeded ? run_state::succeeded : run_state::failed;
@@ -45,8 +44,9 @@ run_info run_info_of(const row& from, std::size_t first) {
 
 // The time, and the run if there is one.
 run_look run_look_of(const row& from) {
-    run_look seen{instant_of(from.integer(0)), std::nullopt};
-    if (!from.is_null(1)) seen.last = run_info_of(from, 1);
+    using column = columns::run::look;
+    run_look seen{instant_of(from.integer(column::now)), std::nullopt};
+    if (!from.is_null(column::run)) seen.last = run_info_of(from, column::run);
     return seen;
 }
 
@@ -57,7 +57,7 @@ run_look sql_run_store::look(connection& on, const key& name) {
 }
 
 bool sql_run_store::claim(connection& on, const run_claim& wanted) {
-    return write(on, "claim", values_of_claim(wanted)).rows.at(0).integer(0) > 0;
+    return only_integer(write(on, "claim", values_of_claim(wanted))) > 0;
 }
 
 bool sql_run_store::finish(connection& on, const run_finish& what) {

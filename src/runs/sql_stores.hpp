@@ -3,6 +3,7 @@
 // for itself.
 #include <memory>
 
+#include "columns_runs.hpp"
 #include "runs/run_store.hpp"
 #include "sql/statements.hpp"
 

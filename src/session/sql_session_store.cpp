@@ -1,5 +1,4 @@
 #include "session/sql_session_store.hpp"
-#include "sql/row_columns.hpp"
 
 namespace leasehold {
 
@@ -25,23 +24,24 @@ std::optional<fencing_token> sql_session_store::start_with_grant(
 ) {
     const parameters values = joined(values_of(wanted), {value_of(session.ttl)});
     const result granted = write(on, "start_with_grant", values);
-    if (granted.rows.empty() || granted.rows[0].is_null(0)) return std::nullopt;
-    return fencing_token{granted.rows[0].integer(0)};
+    if (granted.rows.empty() || granted.rows[0].is_null(only_column)) return std::nullopt;
+    return fencing_token{only_integer(granted)};
 }
 
 bool sql_session_store::end_with_release(connection& on, const session_id& id, const hold& last) {
-    const result freed = write(on, "end_with_release", joined(values_of(last), {value_of(id)}));
-    return freed.rows.at(0).integer(0) != 0;
+    const parameters values = joined(values_of(last), {value_of(id)});
+    return only_integer(write(on, "end_with_release", values)) != 0;
 }
 
 session_info session_in(const row& from) {
+    using column = columns::session::list;
     return {
-        .id = identity_of<session_id>(from, 0),
-        .node_info = from.bytes(1),
-        .is_live = from.integer(2) != 0,
-        .started_ago = std::chrono::microseconds{from.integer(3)},
-        .heartbeat_ago = std::chrono::microseconds{from.integer(4)},
-        .remaining = std::chrono::microseconds{from.integer(5)},
+        .id = identity_of<session_id>(from, column::id),
+        .node_info = from.bytes(column::node_info),
+        .is_live = from.integer(column::is_live) != 0,
+        .started_ago = std::chrono::microseconds{from.integer(column::started_ago)},
+        .heartbeat_ago = std::chrono::microseconds{from.integer(column::heartbeat_ago)},
+        .remaining = std::chrono::microseconds{from.integer(column::remaining)},
     };
 }
 
@@ -66,9 +66,11 @@ parameters sql_session_store::values_of_taking(
 }
 
 std::optional<session_news> sql_session_store::news_of(connection& on, const session_id& id) const {
+    using column = columns::session::news;
     const result found = read(on, "news", {value_of(id)});
     if (found.rows.empty()) return std::nullopt;
-    return session_news{found.rows[0].integer(0), found.rows[0].bytes(1)};
+    const row& seen = found.rows[0];
+    return session_news{seen.integer(column::notices), seen.bytes(column::incarnation)};
 }
 
 }  // namespace leasehold

@@ -3,6 +3,7 @@
 // for itself.
 #include <memory>
 
+#include "columns_session.hpp"
 #include "session/session_store.hpp"
 #include "session/upkeep_store.hpp"
 #include "sql/statements.hpp"

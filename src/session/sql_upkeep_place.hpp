@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "columns_session.hpp"
 #include "session/upkeep_store.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold {
 
@@ -43,40 +45,41 @@ inline std::int64_t ticket_of(std::string_view bytes) {
     return static_cast<std::int64_t>(ticket);
 }
 
-// The columns of a look, in all dialects: key, rest, whether there is something to clear, whether
-// somebody may wait for the key, and the end of the session.
+// The looks for all tasks have the same columns.
 inline upkeep_look upkeep_look_of(upkeep_task task, const result& seen, int rows) {
+    using column = columns::upkeep::look_at_locks;
     upkeep_look answer;
     for (const row& each : seen.rows) {
         const bool is_last = &each == &seen.rows.back();
         const bool is_full = static_cast<int>(seen.rows.size()) >= rows;
-        const bool is_found = !each.is_null(2) && each.integer(2) != 0;
-        if (!each.is_null(4)) {
+        const bool is_found = number_or(each, column::is_found, 0) != 0;
+        if (!each.is_null(column::ends_at)) {
             auto& oldest = is_found ? answer.oldest : answer.oldest_passed_over;
-            const std::chrono::microseconds end{each.integer(4)};
+            const std::chrono::microseconds end{each.integer(column::ends_at)};
             oldest = std::min(oldest.value_or(end), end);
         }
         if (!is_found && !(is_last && is_full)) continue;
-        std::string place = each.bytes(0);
-        if (task == upkeep_task::dead_holders) place += each.bytes(1);
-        if (task == upkeep_task::dead_waiters) place += ticket_bytes(each.integer(1));
+        std::string place = each.bytes(column::place);
+        if (task == upkeep_task::dead_holders) place += each.bytes(column::rest);
+        if (task == upkeep_task::dead_waiters) place += ticket_bytes(each.integer(column::rest));
         if (is_last && is_full) answer.place = place;
         if (!is_found) continue;
-        answer.found.push_back({std::move(place), each.integer(3) != 0});
+        answer.found.push_back({std::move(place), each.integer(column::is_awaited) != 0});
     }
     return answer;
 }
 
 inline std::vector<upkeep_progress> upkeep_progress_of(const result& seen) {
+    using column = columns::upkeep::progress;
     std::vector<upkeep_progress> all;
     for (const row& each : seen.rows) {
         all.push_back({
-            .task = static_cast<upkeep_task>(each.integer(0)),
-            .turn = each.integer(1),
-            .since_turn = std::chrono::microseconds{each.integer(2)},
-            .unfinished = each.integer(3),
-            .place = each.bytes(4),
-            .passes = each.integer(5),
+            .task = static_cast<upkeep_task>(each.integer(column::task)),
+            .turn = each.integer(column::turn),
+            .since_turn = std::chrono::microseconds{each.integer(column::since_turn)},
+            .unfinished = each.integer(column::unfinished),
+            .place = each.bytes(column::place),
+            .passes = each.integer(column::passes),
         });
     }
     return all;

@@ -8,7 +8,7 @@
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('{prefix}migration'));
 
 -- name: recorded
--- gives: version name checksum finished
+-- gives: version name checksum is_finished
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
 -- The server's start tells servers apart: as a number, since each connection has a time zone of its

@@ -4,7 +4,7 @@
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{prefix}migration';
 
 -- name: recorded
--- gives: version name checksum finished
+-- gives: version name checksum is_finished
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
 -- The first database is the main one, whatever the program calls it.

@@ -422,7 +422,8 @@ RETURNING 1, {durable};
 -- name: extend_term
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence FROM {prefix}lock l
-     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.expires_at > statement_timestamp()
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND l.expires_at > statement_timestamp()
        FOR NO KEY UPDATE OF l
 )
 UPDATE {prefix}lock AS l
@@ -494,7 +495,5 @@ WITH mine AS MATERIALIZED (
      WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
        FOR NO KEY UPDATE OF l SKIP LOCKED
 )
-UPDATE {prefix}lock AS l
-   SET owner = $4
-  FROM mine
+UPDATE {prefix}lock AS l SET owner = $4 FROM mine
  WHERE l.lock_key = mine.lock_key AND l.owner = $2 AND l.fence = $3;

@@ -24,7 +24,7 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 -- changed anything, which a start always does. A record that is ours already is of an earlier
 -- attempt. Reads: 4 rows, and as many again if `insert` met the record of another process.
 -- name: claim
--- gives: is_claimed has_record
+-- gives: , is_claimed has_record
 UPDATE {prefix}run r
 SET r.tick = $5, r.token = $2, r.owner = $3, r.node_info = $4, r.started_at = {now},
     r.opens_at = {now} + $6, r.finished_at = NULL, r.state = 1, r.exit_status = NULL,

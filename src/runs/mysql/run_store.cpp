@@ -12,18 +12,19 @@ public:
 
     bool claim(connection& on, const run_claim& wanted) override {
         const parameters values = values_of_claim(wanted);
-        // The answer tells whether the run is claimed, and whether there is a record.
+        using column = columns::run::claim_on_mysql;
         const auto change = [&] { return send(on, texts_["claim"], values).rows.at(0); };
         return despite_deadlocks([&] {
             const row first = change();
-            if (first.integer(0) > 0 || first.integer(1) == 1) return first.integer(0) > 0;
+            const bool is_claimed = first.integer(column::is_claimed) > 0;
+            if (is_claimed || first.integer(column::has_record) == 1) return is_claimed;
             try {
                 send(on, texts_["insert"], values);
                 return true;
             } catch (const error& failure) {
                 if (failure.native_code() != duplicate_key_code) throw;
             }
-            return change().integer(0) > 0;
+            return change().integer(column::is_claimed) > 0;
         });
     }
 };

@@ -94,9 +94,7 @@ private:
 };
 
 server_environment mysql_session_store::environment(connection& on) {
-    const auto moves = [&](const char* question) {
-        return read(on, question).rows.at(0).integer(0) != 0;
-    };
+    const auto moves = [&](const char* question) { return only_integer(read(on, question)) != 0; };
     if (!moves("clock") && !moves("clock_after_sleep")) {
         throw error(
             errc::unsupported,

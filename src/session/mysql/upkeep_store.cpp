@@ -32,7 +32,7 @@ public:
 
     // A bound that a subquery computes does not bound an index: a statement reads it first.
     std::int64_t prune_history(connection& on, int max_rows) override {
-        const auto kept_since = read(on, "kept_since").rows.at(0).integer(0);
+        const auto kept_since = only_integer(read(on, "kept_since"));
         return write(on, "prune_history", {kept_since, max_rows}).affected_rows;
     }
 

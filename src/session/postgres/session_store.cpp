@@ -37,15 +37,18 @@ public:
     replication look_at_replication(connection& on) override {
         if (auto found =
                 where_allowed([&] { return read(on, "replication", {timeline_row(on)}); })) {
+            using column = columns::session::replication;
             const row& seen = found->rows.at(0);
             return {
-                unwaited_standbys(seen.integer(0) != 0),
-                seen.integer(1),
-                seen.text(2),
-                waits(seen, 3)};
+                unwaited_standbys(seen.integer(column::has_unwaited) != 0),
+                seen.integer(column::timeline),
+                seen.text(column::incarnation),
+                waits(seen, column::waits)};
         }
+        using column = columns::session::standbys;
         const row seen = read(on, "standbys").rows.at(0);
-        return {unwaited_standbys(seen.integer(0) != 0), {}, {}, waits(seen, 1)};
+        const bool has_unwaited = seen.integer(column::has_unwaited) != 0;
+        return {unwaited_standbys(has_unwaited), {}, {}, waits(seen, column::waits)};
     }
     bool begin_branch(connection& on, std::int64_t proposed) override {
         const parameters values{timeline_row(on), proposed};
@@ -72,20 +75,21 @@ private:
     }
 
     static std::string why_unsuitable(const server_info& server, const row& found) {
+        using column = columns::session::environment;
         constexpr int version_min = 130000;
         if (server.version != 0 && server.version < version_min) {
             return "PostgreSQL " + server.version_text + " is too old: use 13 or newer";
         }
-        if (found.integer(0) != 0) {
+        if (found.integer(column::is_standby) != 0) {
             return "this PostgreSQL server is a read-only replica: connect to the primary "
                    "(target_session_attrs=read-write finds it)";
         }
-        if (found.text(1) != "off") {
+        if (found.text(column::read_only) != "off") {
             return "transactions are read-only here: set default_transaction_read_only = off for "
                    "this user or database";
         }
-        if (found.text(2) != "read committed") {
-            return "statements run at " + found.text(2) +
+        if (found.text(column::isolation) != "read committed") {
+            return "statements run at " + found.text(column::isolation) +
                    " here, and locks need read committed: set default_transaction_isolation in "
                    "the connections that are handed to leasehold";
         }
@@ -97,8 +101,10 @@ private:
         const auto add = [&](const std::string& problem) {
             problems += (problems.empty() ? "" : "; ") + problem;
         };
-        for (const auto& [column, setting] : {std::pair{3, "fsync"}, {4, "full_page_writes"}}) {
-            if (found.text(static_cast<std::size_t>(column)) == "on") continue;
+        using column = columns::session::environment;
+        for (const auto& [place, setting] :
+             {std::pair{column::fsync, "fsync"}, {column::full_page_writes, "full_page_writes"}}) {
+            if (found.text(place) == "on") continue;
             add(std::string{"PostgreSQL runs with "} + setting +
                 " = off: after a crash, grants may be forgotten and tokens given twice; turn it "
                 "on");

@@ -43,14 +43,14 @@ public:
         run(texts_, "start_anew", values_of_start(session));
         writing.commit();
         sqlite_->boot().note_entered();
-        return fencing_token{granted.rows[0].integer(0)};
+        return fencing_token{only_integer(granted)};
     }
 
     bool end_with_release(connection& on, const session_id& id, const hold& last) override {
         write_transaction writing{on};
         const auto now = writing.now();
         const result left = sqlite_->run(on, holds_["release"], values_of(last), now);
-        if (left.rows.empty() || left.rows[0].integer(0) > 0) return false;
+        if (left.rows.empty() || only_integer(left) > 0) return false;
         sqlite_->run(on, texts_["remove"], {value_of(id)}, now);
         writing.commit();
         return true;

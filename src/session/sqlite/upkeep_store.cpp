@@ -29,9 +29,9 @@ public:
         std::int64_t highest = 0;
         for (const std::string& each : places) {
             const parameters values = values_of(task, each, 0, retention);
-            for (const row& gone : send(clears_.at(index_of(task)), values).rows) {
+            for (const auto fence : only_integers(send(clears_.at(index_of(task)), values))) {
                 ++cleared;
-                highest = std::max(highest, gone.integer(0));
+                highest = std::max(highest, fence);
             }
         }
         if (task == upkeep_task::idle_locks && cleared > 0) send(texts_["raise_mark"], {highest});
