@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -28,11 +27,13 @@ void in_parts(const std::vector<Item>& all, Use&& use) {
     }
 }
 
-// Reads "waiting job, needed job, the wanted end, the state that the needed job got or null".
 job_need_over over_in(const row& from) {
+    using column = columns::job_need::over;
+    const auto until = static_cast<dependency_until>(from.integer(column::until));
     job_need_over one;
-    one.what = {from.integer(0), from.integer(1), static_cast<dependency_until>(from.integer(2))};
-    if (!from.is_null(3)) one.became = static_cast<job_state>(from.integer(3));
+    one.what = {from.integer(column::job), from.integer(column::needs), until};
+    const bool has_ended = !from.is_null(column::became);
+    if (has_ended) one.became = static_cast<job_state>(from.integer(column::became));
     return one;
 }
 
@@ -80,16 +81,19 @@ std::vector<job_need_over> sql_job_need_store::over(
 }
 
 std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_place& place) {
+    using column = columns::job_need::look_behind;
+    const auto is_there = [](const row& each) { return each.integer(column::is_there) != 0; };
     const parameters behind{place.needs, place.job, static_cast<std::int64_t>(max_passed)};
     const auto rows = read(on, "look_behind", behind).rows;
     std::vector<job_need_over> all;
     for (const row& each : rows) {
-        place = {each.integer(1), each.integer(0)};
-        if (each.integer(4) == 0) all.push_back(over_in(each));
+        const job_need_over one = over_in(each);
+        place = {one.what.needs, one.what.job};
+        if (!is_there(each)) all.push_back(one);
     }
     if (rows.size() < max_passed) {
         place = {};
-    } else if (rows.back().integer(4) != 0) {
+    } else if (is_there(rows.back())) {
         // The needed job has not ended: skip the other rows of jobs that wait for it.
         place = {place.needs + 1, 0};
     }
@@ -129,11 +133,7 @@ std::vector<job_id> sql_job_need_store::not_locked(connection& on, std::span<con
     const {
     constexpr std::string_view name = "lock_unlocked";
     if (!texts_.find(name)) return {ids.begin(), ids.end()};
-    std::vector<job_id> all;
-    for (const row& each : about(name, ids, {}, sending(on)).rows) {
-        all.push_back(each.integer(0));
-    }
-    return all;
+    return only_integers(about(name, ids, {}, sending(on)));
 }
 
 std::int64_t sql_job_need_store::free(connection& on, const std::vector<job_id>& ids) {
@@ -153,8 +153,8 @@ std::vector<std::string> sql_job_need_store::queues_of(
     };
     std::set<std::string> names;
     in_parts(ids, [&](std::span<const job_id> part) {
-        for (const row& each : about("queues_of", part, {}, send).rows) {
-            names.insert(each.bytes(0));
+        for (std::string& each : only_texts(about("queues_of", part, {}, send))) {
+            names.insert(std::move(each));
         }
     });
     return {names.begin(), names.end()};
@@ -164,11 +164,12 @@ std::vector<job_id> sql_job_need_store::left_waiting(
     connection& on, std::string_view queue, job_id& place
 ) {
     const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(max_passed)};
+    using column = columns::job_need::look_at_waiting;
     const auto rows = read(on, "look_at_waiting", behind).rows;
     std::vector<job_id> left;
     for (const row& each : rows) {
-        place = each.integer(0);
-        if (each.integer(1) == 0) left.push_back(place);
+        place = each.integer(column::id);
+        if (each.integer(column::has_needs) == 0) left.push_back(place);
     }
     if (rows.size() < max_passed) place = 0;
     return left;
@@ -185,9 +186,7 @@ job_need_store::note_outcome sql_job_need_store::note_reason(
 }
 
 std::vector<job_id> sql_job_need_store::needs_of(connection& on, job_id id, int limit) {
-    std::vector<job_id> all;
-    for (const row& each : read(on, "needs_of", {id, limit}).rows) all.push_back(each.integer(0));
-    return all;
+    return only_integers(read(on, "needs_of", {id, limit}));
 }
 
 bool sql_job_need_store::is_needed(connection& on, job_id id) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
-#include "sql/row_columns.hpp"
 
 namespace leasehold {
 namespace {
@@ -23,58 +22,66 @@ std::optional<microseconds> unless_never(std::optional<microseconds> due_in) {
     return due_in && *due_in < far ? due_in : std::nullopt;
 }
 
-// The 21 columns of `list`.
 job_info info_in(const row& from) {
+    using column = columns::job_queue::list;
     job_info info;
-    info.id = from.integer(0);
-    info.queue = from.bytes(1);
-    info.kind = from.bytes(2);
-    info.state = static_cast<job_state>(from.integer(3));
-    info.priority = static_cast<int>(from.integer(4));
-    info.attempts = static_cast<int>(from.integer(5));
-    info.max_attempts = static_cast<int>(from.integer(6));
-    info.rescues = static_cast<int>(from.integer(7));
-    info.token = {from.integer(8)};
-    info.payload = from.bytes(9);
-    info.unique_key = text_or_empty(from, 10);
-    info.ordering_key = text_or_empty(from, 11);
-    info.node_info = text_or_empty(from, 12);
-    info.progress = text_or_empty(from, 13);
-    info.error = text_or_empty(from, 14);
-    info.enqueued_ago = duration_of(from, 15);
-    info.due_in = duration_of(from, 16);
+    info.id = from.integer(column::id);
+    info.queue = from.bytes(column::queue);
+    info.kind = from.bytes(column::kind);
+    info.state = static_cast<job_state>(from.integer(column::state));
+    info.priority = static_cast<int>(from.integer(column::priority));
+    info.attempts = static_cast<int>(from.integer(column::attempts));
+    info.max_attempts = static_cast<int>(from.integer(column::attempts_max));
+    info.rescues = static_cast<int>(from.integer(column::rescues));
+    info.token = {from.integer(column::token)};
+    info.payload = from.bytes(column::payload);
+    info.unique_key = text_or_empty(from, column::unique_key);
+    info.ordering_key = text_or_empty(from, column::ordering_key);
+    info.node_info = text_or_empty(from, column::node_info);
+    info.progress = text_or_empty(from, column::progress);
+    info.error = text_or_empty(from, column::error);
+    info.enqueued_ago = duration_of(from, column::enqueued_ago);
+    info.due_in = duration_of(from, column::due_in);
     if (!unless_never(info.due_in)) {
         info.state = job_state::blocked;
         info.due_in = microseconds{0};
     }
-    if (info.state == job_state::running) info.running_for = duration_of(from, 17);
-    info.is_cancel_requested = number_or(from, 18, 0) != 0;
-    info.ended_ago = duration_or_nothing(from, 19);
-    info.result = text_or_empty(from, 20);
+    if (info.state == job_state::running) {
+        info.running_for = duration_of(from, column::running_for);
+    }
+    info.is_cancel_requested = number_or(from, column::is_cancel_requested, 0) != 0;
+    info.ended_ago = duration_or_nothing(from, column::ended_ago);
+    info.result = text_or_empty(from, column::result);
     return info;
 }
 
-// Reads its seven columns, from `first` on.
-queue_limits limits_in(const row& from, std::size_t first) {
-    queue_limits limits;
-    const auto kept = [&](std::size_t column) {
-        return duration_cast<seconds>(microseconds{from.integer(column)});
+job_queue_store::queue_row queue_in(const row& from, std::size_t first) {
+    using column = columns::job_queue::queue_columns;
+    const auto number = [&](std::size_t place) { return from.integer(first + place); };
+    const auto most = [&](std::size_t place) {
+        const bool is_null = from.is_null(first + place);
+        return is_null ? std::nullopt : std::optional{static_cast<int>(number(place))};
     };
-    if (!from.is_null(first)) limits.max_running = static_cast<int>(from.integer(first));
-    limits.max_running_per_key = static_cast<int>(from.integer(first + 1));
-    if (!from.is_null(first + 2)) limits.max_starts = static_cast<int>(from.integer(first + 2));
-    limits.starts_per = duration_cast<milliseconds>(microseconds{from.integer(first + 3)});
-    limits.keep_completed = kept(first + 4);
-    limits.keep_discarded = kept(first + 5);
-    limits.keep_cancelled = kept(first + 6);
-    return limits;
+    const auto kept = [&](std::size_t place) {
+        return duration_cast<seconds>(microseconds{number(place)});
+    };
+    queue_limits limits;
+    limits.max_running = most(column::running_max);
+    limits.max_running_per_key = static_cast<int>(number(column::running_per_key_max));
+    limits.max_starts = most(column::starts_max);
+    limits.starts_per = duration_cast<milliseconds>(microseconds{number(column::starts_per)});
+    limits.keep_completed = kept(column::keep_completed);
+    limits.keep_discarded = kept(column::keep_discarded);
+    limits.keep_cancelled = kept(column::keep_cancelled);
+    return {number(column::is_paused) != 0, limits};
 }
 
-// Reads the state, the number of jobs, and the age of the oldest, from `first` on.
 void add_count(queue_info& info, const row& from, std::size_t first) {
-    const auto state = static_cast<job_state>(from.integer(first));
-    info.jobs[state] += from.integer(first + 1);
-    if (state == job_state::available) info.oldest_available = duration_of(from, first + 2);
+    using column = columns::job_queue::count_jobs;
+    const auto state = static_cast<job_state>(from.integer(first + column::state));
+    info.jobs[state] += from.integer(first + column::jobs);
+    if (state != job_state::available) return;
+    info.oldest_available = duration_of(from, first + column::oldest_ago);
 }
 
 }  // namespace
@@ -84,19 +91,22 @@ std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
 }
 
 queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
+    using column = columns::job_queue::queue_look;
     queue_look seen;
-    seen.has_available = from.integer(first) != 0;
-    seen.next_due_in = unless_never(duration_or_nothing(from, first + 1));
-    seen.next_fire_in = duration_or_nothing(from, first + 2);
-    const std::size_t maintained = first + 3, row_of_queue = first + 7;
-    seen.some_are_needed = from.integer(first + 4) != 0;
-    seen.some_wait = from.integer(first + 5) != 0;
-    seen.some_are_blocked = from.integer(first + 6) != 0;
+    seen.has_available = from.integer(first + column::has_available) != 0;
+    seen.next_due_in = unless_never(duration_or_nothing(from, first + column::next_due_in));
+    seen.next_fire_in = duration_or_nothing(from, first + column::next_fire_in);
+    const std::size_t maintained = first + column::maintained_ago;
+    const std::size_t row_of_queue = first + column::queue_columns;
+    seen.some_are_needed = from.integer(first + column::some_are_needed) != 0;
+    seen.some_wait = from.integer(first + column::some_wait) != 0;
+    seen.some_are_blocked = from.integer(first + column::some_are_blocked) != 0;
     // A negative age, after the clock was set back, is no reason to wait.
     if (number_or(from, maintained, -1) >= 0) seen.maintained_ago = duration_of(from, maintained);
     if (from.is_null(row_of_queue)) return seen;
-    seen.is_paused = from.integer(row_of_queue) != 0;
-    seen.limits = limits_in(from, row_of_queue + 1);
+    const auto [is_paused, limits] = queue_in(from, row_of_queue);
+    seen.is_paused = is_paused;
+    seen.limits = limits;
     return seen;
 }
 
@@ -111,11 +121,12 @@ bool sql_job_queue_store::begin_maintenance(
 std::map<std::string, std::int64_t> sql_job_queue_store::count_available(
     connection& on, std::string_view queue, const std::optional<std::string>& kind, int max_rows
 ) {
+    using column = columns::job_queue::count_available;
     std::map<std::string, std::int64_t> counts;
     const parameters values{
         std::string{queue}, kind.has_value() ? 1 : 0, kind.value_or(std::string{}), max_rows};
     for (const row& each : read(on, "count_available", values).rows) {
-        counts.emplace(each.bytes(0), each.integer(1));
+        counts.emplace(each.bytes(column::kind), each.integer(column::jobs));
     }
     return counts;
 }
@@ -135,7 +146,7 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
         if (has_found(write(on, "redrive", {id}))) return retry_outcome::redriven;
         const result found = read(on, "state_of", {id});
         if (found.rows.empty()) return retry_outcome::not_found;
-        switch (static_cast<job_state>(found.rows[0].integer(0))) {
+        switch (static_cast<job_state>(only_integer(found))) {
             case job_state::running:
                 return retry_outcome::running;
             case job_state::available:
@@ -179,8 +190,7 @@ std::optional<job_queue_store::queue_row> sql_job_queue_store::find_queue(
 ) {
     const result found = read(on, "find_queue", {std::string{name}});
     if (found.rows.empty()) return std::nullopt;
-    const row& from = found.rows[0];
-    return queue_row{from.integer(0) != 0, limits_in(from, 1)};
+    return queue_in(found.rows[0], columns::job_queue::find_queue::queue_columns);
 }
 
 void sql_job_queue_store::set_limits(
@@ -206,9 +216,7 @@ void sql_job_queue_store::set_paused(connection& on, std::string_view name, bool
 }
 
 std::vector<std::string> sql_job_queue_store::queue_names(connection& on) {
-    std::vector<std::string> names;
-    for (const row& each : read(on, "queue_names").rows) names.push_back(each.bytes(0));
-    return names;
+    return only_texts(read(on, "queue_names"));
 }
 
 queue_info sql_job_queue_store::describe_queue(connection& on, std::string_view name) {
@@ -219,7 +227,7 @@ queue_info sql_job_queue_store::describe_queue(connection& on, std::string_view 
         info.limits = found->limits;
     }
     for (const row& each : read(on, "count_jobs", {std::string{name}}).rows) {
-        add_count(info, each, 0);
+        add_count(info, each, columns::job_queue::count_jobs::state);
     }
     return info;
 }
@@ -232,17 +240,21 @@ std::vector<queue_info> sql_job_queue_store::describe_queues(connection& on) {
         all.emplace_back().name = std::move(each);
     }
     // Leaves a queue that was created since to the next call.
-    const auto each_of = [&](const char* question, auto&& use) {
+    const auto each_of = [&](const char* question, std::size_t name, auto&& use) {
         for (const row& found : read(on, question).rows) {
-            const auto place = places.find(found.bytes(0));
+            const auto place = places.find(found.bytes(name));
             if (place != places.end()) use(all[place->second], found);
         }
     };
-    each_of("queue_rows", [](queue_info& info, const row& from) {
-        info.is_paused = from.integer(1) != 0;
-        info.limits = limits_in(from, 2);
+    using columns::job_queue::queue_rows, columns::job_queue::count_all_jobs;
+    each_of("queue_rows", queue_rows::name, [](queue_info& info, const row& from) {
+        const auto [is_paused, limits] = queue_in(from, queue_rows::queue_columns);
+        info.is_paused = is_paused;
+        info.limits = limits;
     });
-    each_of("count_all_jobs", [](queue_info& info, const row& from) { add_count(info, from, 1); });
+    each_of("count_all_jobs", count_all_jobs::queue, [](queue_info& info, const row& from) {
+        add_count(info, from, count_all_jobs::count_jobs);
+    });
     return all;
 }
 

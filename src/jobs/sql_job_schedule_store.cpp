@@ -1,7 +1,6 @@
 #include "jobs/sql_job_schedule_store.hpp"
 
 #include "leasehold/error.hpp"
-#include "sql/row_columns.hpp"
 
 namespace leasehold {
 namespace {
@@ -29,47 +28,59 @@ std::int64_t count_of(milliseconds length) {
     return microseconds{length}.count();
 }
 
-// Reads the job that is enqueued, from column `first` on.
-new_job job_in(const row& from, std::size_t first) {
+// A column of a schedule stands behind the time.
+struct schedule_column : columns::job_schedule::schedule_columns {
+    static constexpr std::size_t first = columns::job_schedule::due::schedule_columns;
+};
+
+// Reads the job that is enqueued.
+new_job job_in(const row& from) {
+    using column = schedule_column;
     new_job job;
-    const auto length = [&](std::size_t column, milliseconds usual) {
-        return duration_cast<milliseconds>(microseconds{number_or(from, column, count_of(usual))});
+    const auto length = [&](std::size_t place, milliseconds usual) {
+        return duration_cast<milliseconds>(microseconds{number_or(from, place, count_of(usual))});
     };
-    const auto number = [&](std::size_t column, int usual) {
-        return static_cast<int>(number_or(from, column, usual));
+    const auto number = [&](std::size_t place, int usual) {
+        return static_cast<int>(number_or(from, place, usual));
     };
-    job.kind = from.bytes(first);
-    job.priority = static_cast<int>(from.integer(first + 1));
-    job.retry.max_attempts = number(first + 2, job.retry.max_attempts);
-    job.max_rescues = number(first + 3, job.max_rescues);
-    job.retry.delay = length(first + 4, job.retry.delay);
-    job.retry.max_delay = length(first + 5, job.retry.max_delay);
-    if (!from.is_null(first + 6)) job.attempt_timeout = length(first + 6, {});
-    job.unique = static_cast<unique_until>(number(first + 7, static_cast<int>(job.unique)));
-    job.conflict = static_cast<on_conflict>(from.integer(first + 8));
-    job.unique_key = text_or_empty(from, first + 9);
-    job.ordering_key = text_or_empty(from, first + 10);
-    job.payload = from.bytes(first + 11);
+    constexpr std::size_t first = column::first, limit = first + column::time_limit;
+    job.kind = from.bytes(first + column::kind);
+    job.priority = static_cast<int>(from.integer(first + column::priority));
+    job.retry.max_attempts = number(first + column::attempts_max, job.retry.max_attempts);
+    job.max_rescues = number(first + column::rescues_max, job.max_rescues);
+    job.retry.delay = length(first + column::retry_delay, job.retry.delay);
+    job.retry.max_delay = length(first + column::retry_delay_max, job.retry.max_delay);
+    if (!from.is_null(limit)) job.attempt_timeout = length(limit, {});
+    job.unique =
+        static_cast<unique_until>(number(first + column::unique_until, static_cast<int>(job.unique))
+        );
+    job.conflict = static_cast<on_conflict>(from.integer(first + column::unique_conflict));
+    job.unique_key = text_or_empty(from, first + column::unique_key);
+    job.ordering_key = text_or_empty(from, first + column::ordering_key);
+    job.payload = from.bytes(first + column::payload);
     return job;
 }
 
-// Reads the 25 columns of a schedule, after the time.
 job_schedule_row row_in(const row& from) {
+    using column = schedule_column;
+    constexpr std::size_t first = column::first;
+    constexpr std::size_t last = first + column::last_at, last_job = first + column::last_job;
     job_schedule_row one;
-    one.what.name = from.bytes(1);
-    one.what.queue = from.bytes(2);
-    one.is_paused = from.integer(3) != 0;
-    one.version = from.integer(4);
-    one.what.cron = text_or_empty(from, 5);
-    one.what.zone = from.bytes(6);
-    one.what.every = duration_or_nothing(from, 7);
-    one.what.misfire = static_cast<misfire_policy>(from.integer(8));
-    one.what.max_catch_up = static_cast<int>(from.integer(9));
-    one.what.max_late = duration_cast<seconds>(microseconds{from.integer(10)});
-    one.next = instant_in(from, 11);
-    if (!from.is_null(12)) one.last = instant_in(from, 12);
-    if (!from.is_null(13)) one.last_job = from.integer(13);
-    one.what.job = job_in(from, 14);
+    one.what.name = from.bytes(first + column::name);
+    one.what.queue = from.bytes(first + column::queue);
+    one.is_paused = from.integer(first + column::is_paused) != 0;
+    one.version = from.integer(first + column::version);
+    one.what.cron = text_or_empty(from, first + column::cron);
+    one.what.zone = from.bytes(first + column::zone);
+    one.what.every = duration_or_nothing(from, first + column::period);
+    one.what.misfire = static_cast<misfire_policy>(from.integer(first + column::misfire));
+    one.what.max_catch_up = static_cast<int>(from.integer(first + column::catch_up_max));
+    one.what.max_late =
+        duration_cast<seconds>(microseconds{from.integer(first + column::late_max)});
+    one.next = instant_in(from, first + column::next_at);
+    if (!from.is_null(last)) one.last = instant_in(from, last);
+    if (!from.is_null(last_job)) one.last_job = from.integer(last_job);
+    one.what.job = job_in(from);
     return one;
 }
 
@@ -107,10 +118,11 @@ parameters values_of(const job_schedule_row& row) {
 }
 
 job_schedule_look look_in(const result& found) {
+    using columns::job_schedule::due;
     job_schedule_look seen;
     for (const row& each : found.rows) {
-        seen.now = instant_in(each, 0);
-        if (!each.is_null(1)) seen.rows.push_back(row_in(each));
+        seen.now = instant_in(each, due::now);
+        if (!each.is_null(due::schedule_columns)) seen.rows.push_back(row_in(each));
     }
     return seen;
 }
@@ -130,7 +142,7 @@ std::optional<microseconds> sql_job_schedule_store::next_in(
 ) {
     const result found = read(on, "next_in", {std::string{queue}, value_of_instant(behind)});
     if (found.rows.empty()) return std::nullopt;
-    return duration_of(found.rows[0], 0);
+    return duration_of(found.rows[0], only_column);
 }
 
 bool sql_job_schedule_store::advance(connection& in, const job_schedule_row& to) {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "leasehold/error.hpp"
-#include "sql/row_columns.hpp"
 
 namespace leasehold {
 namespace {
@@ -133,24 +132,28 @@ parameters sql_job_store::values_of_like(const new_job& each) {
 // ------------------------------------------------------------------------------ a worker's own
 
 claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
-    claimed_job job;
-    job.id = from.integer(first);
-    job.token = {from.integer(first + 1)};
-    job.kind = from.bytes(first + 2);
-    job.payload = from.bytes(first + 3);
-    job.attempts = static_cast<int>(from.integer(first + 4));
-    job.rescues = static_cast<int>(from.integer(first + 5));
-    job.ordering_key = text_or_empty(from, first + 6);
-    job.retry.max_attempts = static_cast<int>(number_or(from, first + 7, job.retry.max_attempts));
-    const auto milliseconds_in = [&](std::size_t column, milliseconds otherwise) {
-        return duration_cast<milliseconds>(microseconds{
-            number_or(from, column, microseconds{otherwise}.count())});
+    using column = columns::job::claimed_columns;
+    const auto number = [&](std::size_t place, std::int64_t otherwise) {
+        return number_or(from, first + place, otherwise);
     };
-    job.retry.delay = milliseconds_in(first + 8, job.retry.delay);
-    job.retry.max_delay = milliseconds_in(first + 9, job.retry.max_delay);
-    job.attempt_timeout = duration_or_nothing(from, first + 10);
-    const std::int64_t max_rescues = number_or(from, first + 11, new_job{}.max_rescues);
-    job.may_not_be_rescued = from.integer(first + 5) + 1 >= max_rescues;
+    const auto milliseconds_in = [&](std::size_t place, milliseconds otherwise) {
+        const microseconds found{number(place, microseconds{otherwise}.count())};
+        return duration_cast<milliseconds>(found);
+    };
+    const std::int64_t rescues = from.integer(first + column::rescues);
+    claimed_job job;
+    job.id = from.integer(first + column::id);
+    job.token = {from.integer(first + column::token)};
+    job.kind = from.bytes(first + column::kind);
+    job.payload = from.bytes(first + column::payload);
+    job.attempts = static_cast<int>(from.integer(first + column::attempts));
+    job.rescues = static_cast<int>(rescues);
+    job.ordering_key = text_or_empty(from, first + column::ordering_key);
+    job.retry.max_attempts = static_cast<int>(number(column::attempts_max, job.retry.max_attempts));
+    job.retry.delay = milliseconds_in(column::retry_delay, job.retry.delay);
+    job.retry.max_delay = milliseconds_in(column::retry_delay_max, job.retry.max_delay);
+    job.attempt_timeout = duration_or_nothing(from, first + column::time_limit);
+    job.may_not_be_rescued = rescues + 1 >= number(column::rescues_max, new_job{}.max_rescues);
     return job;
 }
 
@@ -209,7 +212,7 @@ std::vector<claimed_job> sql_job_store::find_claims(
     const parameters values{std::string{queue}, value_of(whose)};
     for (const row& each : read(on, "find_claims", values).rows) {
         try {
-            found.push_back(claimed_in(each, 1));
+            found.push_back(claimed_in(each, columns::job::find_claims::claimed_columns));
         } catch (const error& failure) {
             // Somebody has changed the row by hand. The job is running until this session has
             // ended; the claim that follows its rescue sets it aside.

@@ -51,11 +51,10 @@ protected:
         return !inside(on, "replace", values).rows.empty();
     }
     static enqueued_job not_new_in(const row& from) {
-        return {from.integer(0), false, from.integer(1) != 0};
+        using column = columns::job::find_unique;
+        return {from.integer(column::id), false, from.integer(column::is_running) != 0};
     }
 
-    // The eleven columns of a claimed job: id, token, kind, payload, attempts, rescues, ordering
-    // key, and attempts_max, retry_delay, retry_delay_max, time_limit, each of which may be null.
     static claimed_job claimed_in(const row& from, std::size_t first);
 
     // The due time that a job asks for, as it is stored: microseconds since 1970, or -1.
@@ -77,6 +76,13 @@ protected:
     // Reads a list of completed jobs.
     static ended_jobs completed_in(std::string_view list);
     // The states in the order of the ends.
+    // The answer of `finish`.
+    static void note_finished(const result& answer, ended_jobs& done) {
+        using column = columns::job::finish;
+        for (const row& each : answer.rows) {
+            done[each.integer(column::id)] = static_cast<job_state>(each.integer(column::becomes));
+        }
+    }
     static end_states states_of(const ended_jobs& done, const std::vector<job_end>& ends);
 
 private:

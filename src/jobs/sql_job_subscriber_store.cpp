@@ -1,5 +1,4 @@
 #include "jobs/sql_job_subscriber_store.hpp"
-#include "sql/row_columns.hpp"
 
 namespace leasehold {
 
@@ -23,13 +22,15 @@ void sql_job_subscriber_store::remove(
 std::vector<job_subscriber> sql_job_subscriber_store::list(
     connection& on, std::string_view queue, const owner_id& from, int limit
 ) {
+    using column = columns::job_subscriber::list_from;
     std::vector<job_subscriber> subscribers;
     for (const char* const part : {"list_from", "list_until"}) {
         const int rest = limit - static_cast<int>(subscribers.size());
         if (rest == 0) break;
         const parameters values{std::string{queue}, value_of(from), rest};
         for (const row& each : read(on, part, values).rows) {
-            subscribers.push_back({identity_of<owner_id>(each, 0), each.bytes(1)});
+            const auto id = identity_of<owner_id>(each, column::id);
+            subscribers.push_back({id, each.bytes(column::address)});
         }
     }
     return subscribers;

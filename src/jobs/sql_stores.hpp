@@ -2,6 +2,7 @@
 // Private to the dialects: the statements of jobs, and the stores that an engine has for itself.
 #include <memory>
 
+#include "columns_jobs.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_store.hpp"
 #include "sql/statements.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobs/job_store.hpp"
+#include "jobs/sql_stores.hpp"
 #include "sql/mysql/dialect.hpp"
 
 namespace leasehold::mysql_dialect {
@@ -75,12 +76,11 @@ std::set<std::string> job_inserts::taken_of(
     for (const new_job& each : what) {
         if (!each.unique_key.empty()) values.emplace_back(each.unique_key);
     }
-    std::set<std::string> taken;
-    if (values.size() == 1) return taken;
+    if (values.size() == 1) return {};
     const statement ask{
         for_keys(texts_.source("taken"), values.size() - 1, 2), how_.which(), how_.written()};
-    for (const row& each : how_.inside(on, ask, values).rows) taken.insert(each.bytes(0));
-    return taken;
+    const auto taken = only_texts(how_.inside(on, ask, values));
+    return {taken.begin(), taken.end()};
 }
 
 std::vector<bool> job_inserts::are_blocked(
@@ -112,6 +112,7 @@ std::vector<bool> job_inserts::are_blocked(
 job_inserts::ahead job_inserts::ahead_of(
     connection& on, const std::string& queue, const std::vector<std::string>& keys
 ) {
+    using column = columns::job::ahead;
     constexpr std::size_t keys_per_statement = 64;
     ahead found_ahead;
     const statement& part = texts_["ahead"];
@@ -127,7 +128,7 @@ job_inserts::ahead job_inserts::ahead_of(
             );
         }
         const result found = on.execute(text, as_bytes(values));
-        const std::int64_t is = found.rows.at(0).integer(2);
+        const std::int64_t is = found.rows.at(0).integer(column::per_key);
         if (is != seen.max_running_per_key) {
             // The statement counted up to the limit that this process knew, which the queue's row
             // no longer has: count again up to the present limit.
@@ -137,10 +138,10 @@ job_inserts::ahead job_inserts::ahead_of(
             continue;
         }
         for (const row& each : found.rows) {
-            const auto key = static_cast<std::size_t>(each.integer(0));
-            found_ahead.of_keys[keys.at(key)] = each.integer(1);
+            const auto key = static_cast<std::size_t>(each.integer(column::number));
+            found_ahead.of_keys[keys.at(key)] = each.integer(column::before);
         }
-        found_ahead.now = found.rows.at(0).integer(3);
+        found_ahead.now = found.rows.at(0).integer(column::now);
         first = end;
     }
     return found_ahead;
@@ -204,13 +205,11 @@ std::vector<job_id> job_inserts::insert_all(
     const bool is_inside = on.state() == connection_state::in_transaction;
     const result found = is_inside ? on.execute_script(text, as_bytes(values))
                                    : packet{}.add(text, values).add("COMMIT").send(on);
+    if (how_.which() == engine::mariadb) return only_integers(found);
+    using column = columns::job::ids;
+    const job_id first = found.rows.at(0).integer(column::first);
+    const std::int64_t step = found.rows.at(0).integer(column::step);
     std::vector<job_id> ids;
-    if (how_.which() == engine::mariadb) {
-        for (const row& each : found.rows) ids.push_back(each.integer(0));
-        return ids;
-    }
-    const job_id first = found.rows.at(0).integer(0);
-    const std::int64_t step = found.rows.at(0).integer(1);
     for (std::size_t at = 0; at < which.size(); ++at) {
         ids.push_back(first + static_cast<job_id>(at) * step);
     }

@@ -27,27 +27,31 @@ public:
         }
         std::vector<queue_look> all(queues.size());
         if (queues.empty()) return all;
+        using column = columns::job_queue::look;
         for (const row& each : on.execute(text, as_bytes(values)).rows) {
-            all.at(static_cast<std::size_t>(each.integer(0))) = look_in(each, 1);
+            const auto number = static_cast<std::size_t>(each.integer(column::number));
+            all.at(number) = look_in(each, column::queue_look);
         }
         return all;
     }
 
     std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
+        using column = columns::job_queue::promote;
         const result found = with_per_key(
             "promote",
             [&](const statement& ask, std::int64_t most) {
                 return how_->write(on, ask, {std::string{queue}, max_jobs, most});
             },
-            [](const row& first) { return first.integer(0); }
+            [](const row& first) { return first.integer(column::per_key); }
         );
-        return found.rows.at(0).integer(1);
+        return found.rows.at(0).integer(column::due);
     }
 
     // Page by page, past rows that somebody has locked.
     rescue_result rescue(
         connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) override {
+        using column = columns::job_queue::lost_on_mysql;
         rescue_result all;
         std::int64_t priority = std::numeric_limits<std::int16_t>::min();
         job_id id = 0;
@@ -57,14 +61,15 @@ public:
             const auto lost = read(on, "lost", behind).rows;
             rescue(on, lost, kept, all);
             if (std::ssize(lost) < left) break;
-            priority = lost.back().integer(4);
-            id = lost.back().integer(2);
+            priority = lost.back().integer(column::priority);
+            id = lost.back().integer(column::id);
         }
         return all;
     }
 
     std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
+        using column = columns::job_queue::last_key;
         std::vector<job_id> ids;
         std::int64_t per_key = 1;
         int looks = 0;
@@ -72,19 +77,19 @@ public:
             const int asked = std::min(left, keys);
             const row seen = look_at_keys(on, queue, place, asked, per_key);
             constexpr int max_looks = 10;
-            const bool is_mistaken = seen.integer(0) != per_key;
-            per_key = seen.integer(0);
+            const bool is_mistaken = seen.integer(column::per_key) != per_key;
+            per_key = seen.integer(column::per_key);
             // A different number means that somebody has changed the queue's limits.
             if (is_mistaken && ++looks < max_looks) continue;
-            if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
-            place.key = seen.is_null(1) ? "" : seen.bytes(1);
+            add_numbers(text_or_empty(seen, column::ids), ids);
+            place.key = text_or_empty(seen, column::key);
             if (place.is_beginning()) break;
             left -= asked;
             keys = std::min(4 * keys, 128);
         }
         if (ids.empty()) return 0;
         std::ranges::sort(ids);
-        return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
+        return only_integer(write(on, "unblock", {list_of(ids)}));
     }
 
     // Page by page, past rows that somebody has locked.
@@ -92,13 +97,10 @@ public:
         std::int64_t pruned = 0;
         for (auto behind = kept_back; pruned < max_rows;) {
             const auto left = max_rows - pruned;
-            std::vector<job_id> ids;
-            for (const row& each : read(on, "prune", {left, behind}).rows) {
-                ids.push_back(each.integer(0));
-            }
+            auto ids = only_integers(read(on, "prune", {left, behind}));
             if (ids.empty()) break;
             std::ranges::sort(ids);
-            const auto gone = write(on, "prune_of", {list_of(ids)}).rows.at(0).integer(0);
+            const auto gone = only_integer(write(on, "prune_of", {list_of(ids)}));
             pruned += gone;
             if (std::ssize(ids) < left) break;
             behind += ids.size() - static_cast<std::size_t>(gone);
@@ -107,15 +109,17 @@ public:
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        using column = columns::job_queue::cancel_on_mysql;
         // The job was retried between the looks at the two tables: look again.
         constexpr int max_looks = 10;
         for (int look = 0; look < max_looks; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
-            if (found.integer(0) > 0) {
-                return found.integer(1) > 0 ? cancel_outcome::cancelled : cancel_outcome::requested;
+            if (found.integer(column::found) > 0) {
+                const bool is_idle = found.integer(column::idle) > 0;
+                return is_idle ? cancel_outcome::cancelled : cancel_outcome::requested;
             }
-            if (found.integer(2) > 0) return cancel_outcome::ended;
-            if (found.integer(3) == 0) return cancel_outcome::not_found;
+            if (found.integer(column::in_history) > 0) return cancel_outcome::ended;
+            if (found.integer(column::in_jobs) == 0) return cancel_outcome::not_found;
         }
         throw error(
             errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
@@ -140,11 +144,12 @@ private:
             bool is_removed = false;
             std::vector<std::pair<job_id, std::int64_t>> claims{};
         };
+        using column = columns::job_queue::lost_on_mysql;
         std::map<std::string, lost_session> sessions;
         for (const row& each : lost) {
-            lost_session& one = sessions[each.bytes(0)];
-            one.is_removed = each.integer(1) != 0;
-            one.claims.emplace_back(each.integer(2), each.integer(3));
+            lost_session& one = sessions[each.bytes(column::session)];
+            one.is_removed = each.integer(column::is_removed) != 0;
+            one.claims.emplace_back(each.integer(column::id), each.integer(column::token));
         }
         for (auto& [id, one] : sessions) {
             std::ranges::sort(one.claims);
@@ -155,8 +160,8 @@ private:
                 kept_for(kept.discarded),
                 kept_for(kept.cancelled)};
             const row counts = write(on, "rescue", values).rows.at(0);
-            all.rescued += counts.integer(0);
-            all.quarantined += counts.integer(1);
+            all.rescued += counts.integer(columns::job_queue::rescue::rescued);
+            all.quarantined += counts.integer(columns::job_queue::rescue::quarantined);
         }
     }
     // Sends a packet with a statement for each key.

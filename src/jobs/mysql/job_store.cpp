@@ -190,11 +190,11 @@ claim_result mysql_job_store::claim(connection& on, const claim_request& wanted)
 
 // Takes the answer of `claim`. False if the queue is claimed in turn: then the caller does that.
 bool mysql_job_store::take(const result& found, const claim_request& wanted, claim_result& got) {
+    using column = columns::job::claim_on_mysql;
     const row& how = found.rows.at(0);
-    got.session_has_ended = how.integer(0) == 0;
-    if (got.session_has_ended || how.integer(1) != 0) return true;
-    const bool is_limited = how.integer(2) != 0, has_keys = how.integer(3) != 0;
-    if (is_limited || has_keys) {
+    got.session_has_ended = how.integer(column::is_live) == 0;
+    if (got.session_has_ended || how.integer(column::is_paused) != 0) return true;
+    if (how.integer(column::is_limited) != 0 || how.integer(column::has_keys) != 0) {
         auto seen = queues_.of(wanted.queue);
         seen.is_claimed_in_turn = true;
         queues_.note(wanted.queue, seen);
@@ -205,7 +205,8 @@ bool mysql_job_store::take(const result& found, const claim_request& wanted, cla
 }
 
 void mysql_job_store::add_jobs(const result& found, claim_result& got) {
-    constexpr std::size_t priority = 4, first = 5;
+    constexpr std::size_t priority = columns::job::claim_on_mysql::priority;
+    constexpr std::size_t first = columns::job::claim_on_mysql::claimed_columns;
     std::vector<const row*> rows;
     for (const row& each : found.rows) {
         if (!each.is_null(first)) rows.push_back(&each);
@@ -217,6 +218,7 @@ void mysql_job_store::add_jobs(const result& found, claim_result& got) {
 }
 
 claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request& wanted) {
+    using column = columns::job::claim_in_turn_on_mysql;
     claim_result got;
     // A look in vain means that somebody has changed the queue's limits.
     constexpr int max_looks = 20;
@@ -237,15 +239,15 @@ claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request&
         );
         const result found = how_->write(on, claim_statement(text), values);
         const row& how = found.rows.at(0);
-        got.session_has_ended = how.integer(0) == 0;
+        got.session_has_ended = how.integer(column::is_live) == 0;
         if (got.session_has_ended) return got;
-        if (how.integer(1) == 0) {
+        if (how.integer(column::has_queue) == 0) {
             make_queue(on, wanted.queue);
-        } else if (how.integer(2) == seen.max_running_per_key) {
+        } else if (how.integer(column::per_key) == seen.max_running_per_key) {
             add_jobs(found, got);
             return got;
         } else {
-            seen.max_running_per_key = how.integer(2);
+            seen.max_running_per_key = how.integer(column::per_key);
             queues_.note(wanted.queue, seen);
         }
     }
@@ -287,8 +289,8 @@ void mysql_job_store::complete(
         return;
     }
     const parameters values{value_of(whose), claims_in(ends)};
-    for (const row& each : send_in_transaction(on, texts_["complete"], values).rows) {
-        done.emplace(each.integer(0), job_state::completed);
+    for (const job_id each : only_integers(send_in_transaction(on, texts_["complete"], values))) {
+        done.emplace(each, job_state::completed);
     }
 }
 
@@ -316,9 +318,7 @@ void mysql_job_store::finish_rest(
     }
     if (list.empty()) return;
     const parameters values{value_of(whose), "[" + list + "]"};
-    for (const row& each : send_in_transaction(on, texts_["finish"], values).rows) {
-        done[each.integer(0)] = static_cast<job_state>(each.integer(1));
-    }
+    note_finished(send_in_transaction(on, texts_["finish"], values), done);
 }
 
 job_store::finished_and_claimed mysql_job_store::finish_and_claim(
@@ -343,13 +343,13 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
     const std::string text =
         claim_text("complete_and_claim", wanted.kinds, claimed_at_once, &values);
     const result found = how_->write(on, claim_statement(text), values);
-    constexpr std::size_t count = 17, ended = 18;
+    using column = columns::job::complete_and_claim_on_mysql;
     const row& how = found.rows.at(0);
     ended_jobs done;
-    if (how.integer(count) == static_cast<std::int64_t>(ends.size())) {
+    if (how.integer(column::completed) == static_cast<std::int64_t>(ends.size())) {
         for (const job_end& each : ends) done.emplace(each.id, job_state::completed);
-    } else if (!how.is_null(ended)) {
-        done = completed_in(how.bytes(ended));
+    } else if (!how.is_null(column::ended)) {
+        done = completed_in(how.bytes(column::ended));
     }
     finished_and_claimed both;
     const bool is_all = take(found, wanted, both.claimed);
@@ -362,11 +362,13 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
 std::vector<claim_standing> mysql_job_store::standings(
     connection& on, const session_id& whose, const std::vector<job_claim>& held
 ) {
+    using column = columns::job::standings;
     std::set<job_id> ids;
     for (const job_claim& each : held) ids.insert(each.id);
     std::map<std::pair<job_id, std::int64_t>, bool> found;
     for (const row& each : read(on, "standings", {value_of(whose), list_of(ids)}).rows) {
-        found[{each.integer(0), each.integer(1)}] = each.integer(2) != 0;
+        const std::pair claim{each.integer(column::id), each.integer(column::token)};
+        found[claim] = each.integer(column::is_cancel_requested) != 0;
     }
     std::vector<claim_standing> all;
     for (const job_claim& each : held) {

@@ -17,7 +17,7 @@ public:
         array_texts lists(1);
         for (const std::string& each : queues) lists.add({each});
         for (const row& each : read(on, "look", lists.values()).rows) {
-            all.push_back(look_in(each, 1));
+            all.push_back(look_in(each, columns::job_queue::look::queue_look));
         }
         return all;
     }
@@ -25,12 +25,14 @@ public:
     void require_all_rows(connection& on) override {
         const result hidden = read(on, "hidden_table");
         if (hidden.rows.empty()) return;
+        using column = columns::job_queue::hidden_table;
         const row& first = hidden.rows[0];
         throw error{
             errc::permission_denied,
-            "row level security is on for " + first.text(0) + " and may hide rows from user " +
-                first.text(1) +
-                ", so that a worker passes jobs over without an error: " + first.text(2)};
+            "row level security is on for " + first.text(column::table) +
+                " and may hide rows from user " + first.text(column::user) +
+                ", so that a worker passes jobs over without an error: " +
+                first.text(column::remedy)};
     }
 
     std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
@@ -42,26 +44,28 @@ public:
     ) override {
         const parameters values{
             std::string{queue}, max_jobs, kept_for(kept.discarded), kept_for(kept.cancelled)};
-        const result found = write(on, "rescue", values);
-        return {found.rows.at(0).integer(0), found.rows.at(0).integer(1)};
+        using column = columns::job_queue::rescue;
+        const row found = write(on, "rescue", values).rows.at(0);
+        return {found.integer(column::rescued), found.integer(column::quarantined)};
     }
 
     std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
         const row last = write(on, "unblock", {std::string{queue}, max_keys, place.key}).rows.at(0);
-        place.key = last.is_null(0) ? "" : last.bytes(0);
-        return last.integer(1);
+        place.key = text_or_empty(last, columns::job_queue::unblock::key);
+        return last.integer(columns::job_queue::unblock::freed);
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        using column = columns::job_queue::cancel_on_postgres;
         // If the job was claimed or ended meanwhile nothing has changed: look again.
         constexpr int max_looks = 10;
         for (int look = 0; look < max_looks; ++look) {
             const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
-            if (found.integer(0) > 0) return cancel_outcome::cancelled;
-            if (found.integer(1) > 0) return cancel_outcome::requested;
-            if (found.integer(2) > 0) return cancel_outcome::ended;
-            if (found.integer(3) == 0) return cancel_outcome::not_found;
+            if (found.integer(column::cancelled) > 0) return cancel_outcome::cancelled;
+            if (found.integer(column::requested) > 0) return cancel_outcome::requested;
+            if (found.integer(column::in_history) > 0) return cancel_outcome::ended;
+            if (found.integer(column::in_jobs) == 0) return cancel_outcome::not_found;
         }
         throw error(
             errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"

@@ -148,8 +148,8 @@ public:
         if (std::ranges::all_of(ends, is_plain)) {
             parameters values = values_of_ends(ends);
             values.insert(values.begin(), value_of(whose));
-            for (const row& each : write(on, "complete", values).rows) {
-                done.emplace(each.integer(0), job_state::completed);
+            for (const job_id each : only_integers(write(on, "complete", values))) {
+                done.emplace(each, job_state::completed);
             }
         }
         finish_rest(on, whose, ends, kept, done);
@@ -177,10 +177,10 @@ public:
         finished_and_claimed both;
         const row& how = standing_in(found);
         const bool is_all = take(found, how, wanted, from, both.claimed);
-        if (how.is_null(ended_column)) {
+        if (how.is_null(answer::ended)) {
             both.finished.assign(ends.size(), job_state::completed);
         } else {
-            ended_jobs done = completed_in(how.bytes(ended_column));
+            ended_jobs done = completed_in(how.bytes(answer::ended));
             finish_rest(on, whose, ends, kept, done);
             both.finished = states_of(done, ends);
         }
@@ -195,12 +195,14 @@ public:
     std::vector<claim_standing> standings(
         connection& on, const session_id& whose, const std::vector<job_claim>& held
     ) override {
+        using column = columns::job::standings;
         array_texts lists(1);
         for (const job_claim& each : held) lists.add({each.id});
         std::map<job_id, std::pair<std::int64_t, bool>> found;
         const parameters values = joined({value_of(whose)}, lists.values());
         for (const row& each : read(on, "standings", values).rows) {
-            found[each.integer(0)] = {each.integer(1), each.integer(2) != 0};
+            found[each.integer(column::id)] = {
+                each.integer(column::token), each.integer(column::is_cancel_requested) != 0};
         }
         std::vector<claim_standing> all;
         for (const job_claim& each : held) {
@@ -224,19 +226,20 @@ protected:
         if (are_plain(what)) {
             const auto values = values_of_plain(queue, what, values_of_like(what.front()));
             const result made = inside(on, "insert_plain", values);
-            const std::set<job_id> drawn = ids_in(made.rows.at(0).bytes(0));
+            const std::set<job_id> drawn = ids_in(only_text(made));
             return {drawn.begin(), drawn.end()};
         }
         parameters values{std::string{queue}};
         const result made = inside(on, "insert", joined(values, lists_of(what).values()));
         // The ids grow with the numbers of the list, in whatever order they are answered.
+        using column = columns::job::insert;
         std::map<std::string, job_id> by_key;
         std::vector<job_id> others;
         for (const row& each : made.rows) {
-            if (each.is_null(1)) {
-                others.push_back(each.integer(0));
+            if (each.is_null(column::unique_key)) {
+                others.push_back(each.integer(column::id));
             } else {
-                by_key[each.bytes(1)] = each.integer(0);
+                by_key[each.bytes(column::unique_key)] = each.integer(column::id);
             }
         }
         std::ranges::sort(others);
@@ -278,10 +281,10 @@ private:
     }
 
     // `claim` answers the jobs, and one row without a job for the state of queue and session.
-    static constexpr std::size_t standing_column = 0, ended_column = 1, priority_column = 3;
+    using answer = columns::job::answer;
 
     static const row& standing_in(const result& found) {
-        const auto says = [](const row& each) { return !each.is_null(standing_column); };
+        const auto says = [](const row& each) { return !each.is_null(answer::stands); };
         const auto at = std::ranges::find_if(found.rows, says);
         if (at == found.rows.end()) throw error{errc::database_error, "a claim has no answer"};
         return *at;
@@ -296,7 +299,7 @@ private:
         claim_result& got
     ) {
         constexpr std::int64_t is_live = 1, is_paused = 2, is_limited = 4, has_keys = 8;
-        const std::int64_t stands = how.integer(standing_column);
+        const std::int64_t stands = how.integer(answer::stands);
         got.session_has_ended = (stands & is_live) == 0;
         if (got.session_has_ended || (stands & is_paused) != 0) return true;
         if ((stands & (is_limited | has_keys)) != 0) {
@@ -308,9 +311,9 @@ private:
         std::vector<std::pair<std::int64_t, const row*>> jobs;
         jobs.reserve(found.rows.size());
         for (const row& each : found.rows) {
-            if (&each != &how) jobs.emplace_back(each.integer(priority_column), &each);
+            if (&each != &how) jobs.emplace_back(each.integer(answer::priority), &each);
         }
-        constexpr std::size_t id_column = priority_column + 1;
+        constexpr std::size_t id_column = answer::claimed_columns;
         std::ranges::sort(jobs, [](const auto& one, const auto& other) {
             if (one.first != other.first) return one.first < other.first;
             return one.second->integer(id_column) < other.second->integer(id_column);
@@ -350,7 +353,7 @@ private:
 
     // Adds the jobs that a claim in turn answers, in order.
     static void add_jobs(const result& found, claim_result& got) {
-        constexpr std::size_t first = 5;
+        constexpr std::size_t first = columns::job::claim_in_turn_on_postgres::claimed_columns;
         for (const row& each : found.rows) {
             if (!each.is_null(first)) got.jobs.push_back(claimed_in(each, first));
         }
@@ -369,7 +372,7 @@ private:
                     inside(on, "make_queue", {wanted.queue});
                     continue;
                 }
-                seen = {turn.rows[0].integer(0), true, true};
+                seen = {only_integer(turn), true, true};
             }
             parameters values = values_of_claim(wanted);
             values.emplace_back(seen.turn);
@@ -377,8 +380,9 @@ private:
                 wanted.kinds.empty() ? "claim_in_turn" : "claim_in_turn_of_kinds";
             const result found = write(on, name, values);
             const row& how = found.rows.at(0);
-            got.session_has_ended = how.integer(0) == 0;
-            const bool was_my_turn = how.integer(1) != 0;
+            using column = columns::job::claim_in_turn_on_postgres;
+            got.session_has_ended = how.integer(column::is_live) == 0;
+            const bool was_my_turn = how.integer(column::is_my_turn) != 0;
             if (was_my_turn || got.session_has_ended) {
                 add_jobs(found, got);
                 if (!got.jobs.empty()) ++seen.turn;
@@ -414,9 +418,7 @@ private:
         }
         if (lists.is_empty()) return;
         const parameters values = joined({value_of(whose)}, lists.values());
-        for (const row& each : inside(on, "finish", values).rows) {
-            done[each.integer(0)] = static_cast<job_state>(each.integer(1));
-        }
+        note_finished(inside(on, "finish", values), done);
     }
 
     turns turns_;

@@ -18,8 +18,9 @@ public:
     std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
         std::vector<queue_look> all;
         all.reserve(queues.size());
+        constexpr std::size_t first = columns::job_queue::look_on_sqlite::queue_look;
         for (const std::string& each : queues) {
-            all.push_back(look_in(read(on, "look", {each}).rows.at(0), 0));
+            all.push_back(look_in(read(on, "look", {each}).rows.at(0), first));
         }
         return all;
     }
@@ -30,8 +31,7 @@ public:
         const parameters which{std::string{queue}, max_jobs};
         if (write("due", which).rows.empty()) return 0;
         write.begin();
-        std::vector<job_id> due;
-        for (const row& each : write("due", which).rows) due.push_back(each.integer(0));
+        auto due = only_integers(write("due", which));
         std::ranges::sort(due);
         for (const job_id each : due) write("promote", {std::string{queue}, each});
         if (!due.empty()) write.commit();
@@ -50,20 +50,24 @@ public:
         const writing write_job{*sqlite_, jobs_, on};
         rescue_result counts;
         for (const row& each : write("never_due", {which[0]}).rows) {
-            set_aside(write_job, each.integer(0), "its due time is no number: " + each.bytes(1));
-            free_next(write_job, {which[0], each.at(2)});
+            using column = columns::job_queue::never_due;
+            const std::string why = "its due time is no number: " + each.bytes(column::due_at);
+            set_aside(write_job, each.integer(column::id), why);
+            free_next(write_job, {which[0], each.at(column::ordering_key)});
             ++counts.quarantined;
         }
         const auto lost = write("lost", which).rows;
         for (const row& each : lost) {
-            const job_id id = each.integer(0);
-            const bool is_cancelled = each.integer(2) != 0, was_last = each.integer(3) != 0;
+            using column = columns::job_queue::lost_on_sqlite;
+            const job_id id = each.integer(column::id);
+            const bool is_cancelled = each.integer(column::is_cancel_requested) != 0;
+            const bool was_last = each.integer(column::was_last) != 0;
             if (!is_cancelled && !was_last) {
                 write("rescue", {id});
                 ++counts.rescued;
                 continue;
             }
-            const auto rescues = write("count_rescue", {id}).rows.at(0).integer(0);
+            const auto rescues = only_integer(write("count_rescue", {id}));
             if (is_cancelled) {
                 end_job(write_job, id, job_state::cancelled, kept_for(kept.cancelled));
             } else {
@@ -72,7 +76,7 @@ public:
                 end_job(write_job, id, job_state::discarded, kept_for(kept.discarded), {words, {}});
                 ++counts.quarantined;
             }
-            free_next(write_job, {which[0], each.at(1)});
+            free_next(write_job, {which[0], each.at(column::ordering_key)});
         }
         if (!lost.empty() || counts.quarantined > 0) write.commit();
         return counts;
@@ -81,13 +85,14 @@ public:
     std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
         const parameters where{std::string{queue}, max_keys, place.key};
+        using column = columns::job_queue::look_at_keys;
         place = {};
         std::vector<job_id> ids;
         for (const row& each : read(on, "look_at_keys", where).rows) {
-            if (each.is_null(0)) {
-                place.key = each.bytes(1);
+            if (each.is_null(column::id)) {
+                place.key = each.bytes(column::key);
             } else {
-                ids.push_back(each.integer(0));
+                ids.push_back(each.integer(column::id));
             }
         }
         if (ids.empty()) return 0;
@@ -113,7 +118,8 @@ public:
             if (found.empty()) return std::optional{cancel_outcome::not_found};
             const auto state = state_in(found[0]);
             if (state >= job_state::completed) return std::optional{cancel_outcome::ended};
-            const bool is_asked = state == job_state::running && found[0].integer(3) != 0;
+            const bool is_asked = state == job_state::running &&
+                                  found[0].integer(job_column::is_cancel_requested) != 0;
             return is_asked ? std::optional{cancel_outcome::requested} : std::nullopt;
         };
         if (const auto outcome = nothing_to_do(find())) return *outcome;
@@ -128,13 +134,19 @@ public:
         }
         const writing write_job{*sqlite_, jobs_, on};
         end_job(write_job, id, job_state::cancelled, kept_for(kept));
-        if (state_in(job) != job_state::blocked) free_next(write_job, {job.at(0), job.at(1)});
+        if (state_in(job) != job_state::blocked) free_next(write_job, place_of(job));
         write.commit();
         return cancel_outcome::cancelled;
     }
 
 private:
-    static job_state state_in(const row& found) { return static_cast<job_state>(found.integer(2)); }
+    using job_column = columns::job_queue::find_job;
+    static job_state state_in(const row& found) {
+        return static_cast<job_state>(found.integer(job_column::state));
+    }
+    static job_place place_of(const row& job) {
+        return {job.at(job_column::queue), job.at(job_column::ordering_key)};
+    }
 
     const shared_dialect sqlite_;
     const statements& jobs_;

@@ -24,14 +24,15 @@ public:
     bool may_start(job_id id, const std::string& key, std::int64_t per_key) {
         if (!is_known_) {
             for (const row& each : write_("running_keys", {queue_}).rows) {
-                jobs_.emplace(each.bytes(0), each.integer(1));
+                using column = columns::job::running_keys;
+                jobs_.emplace(each.bytes(column::ordering_key), each.integer(column::id));
             }
             is_known_ = true;
         }
         const auto [first, last] = jobs_.equal_range(key);
         const auto later =
             std::count_if(first, last, [&](const auto& each) { return each.second > id; });
-        const std::int64_t before = write_("count_before", {queue_, id}).rows.at(0).integer(0);
+        const std::int64_t before = only_integer(write_("count_before", {queue_, id}));
         return before + later < per_key;
     }
     void add(job_id id, const std::string& key) { jobs_.emplace(key, id); }
@@ -127,8 +128,9 @@ public:
                 return parameters{held[at].id, held[at].token.number, value_of(whose)};
             },
             [&](std::size_t at, const row& each) {
-                all[at] =
-                    each.integer(1) != 0 ? claim_standing::cancel_requested : claim_standing::held;
+                const bool is_asked =
+                    each.integer(columns::job::standings_on_sqlite::is_asked) != 0;
+                all[at] = is_asked ? claim_standing::cancel_requested : claim_standing::held;
             }
         );
         return all;
@@ -158,10 +160,7 @@ protected:
                 value_of(std::chrono::microseconds{each.retry.max_delay}),
                 limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
                 each.max_rescues};
-            const result made = inside(on, "insert", values);
-            ids.push_back(
-                made.rows.empty() ? std::nullopt : std::optional{made.rows[0].integer(0)}
-            );
+            ids.push_back(only_integer_if_any(inside(on, "insert", values)));
         }
         return ids;
     }
@@ -186,9 +185,8 @@ private:
                 values.emplace_back(each.priority);
             }
             const auto first = static_cast<std::ptrdiff_t>(ids.size());
-            for (const row& each : how_->inside(on, *part.text, values).rows) {
-                ids.emplace_back(each.integer(0));
-            }
+            const auto made = only_integers(how_->inside(on, *part.text, values));
+            ids.insert(ids.end(), made.begin(), made.end());
             // The ids grow with the places of the list, in whatever order they are answered.
             std::ranges::sort(ids.begin() + first, ids.end());
         }
@@ -206,6 +204,10 @@ private:
         bool has_changed() const { return claimed + held_back > 0; }
     };
 
+    using available_column = columns::job::available;
+    static job_id id_of(const row& seen) { return seen.integer(available_column::id); }
+    static bool has_key(const row& seen) { return !seen.is_null(available_column::ordering_key); }
+
     // The available jobs, in the order of priority and id.
     static std::vector<row> available(
         const writing& write, const claim_request& wanted, std::int64_t max_jobs
@@ -217,7 +219,7 @@ private:
             std::ranges::move(some, std::back_inserter(all));
         }
         std::ranges::sort(all, {}, [](const row& each) {
-            return std::pair{each.integer(2), each.integer(0)};
+            return std::pair{each.integer(available_column::priority), id_of(each)};
         });
         if (std::ssize(all) > max_jobs) all.resize(static_cast<std::size_t>(max_jobs));
         return all;
@@ -227,11 +229,14 @@ private:
         const writing& write, const claim_request& wanted, claim_result& got
     ) {
         const parameters values{wanted.queue, value_of(wanted.session), wanted.max_jobs};
-        const result found = write("room", values);
-        const row& how = found.rows.at(0);
-        got.session_has_ended = how.integer(0) == 0;
+        using column = columns::job::room;
+        const row how = write("room", values).rows.at(0);
+        got.session_has_ended = how.integer(column::is_live) == 0;
         const bool has_any = !got.session_has_ended && !available(write, wanted, 1).empty();
-        return {has_any ? how.integer(1) : 0, how.integer(2), how.integer(3) != 0};
+        return {
+            has_any ? how.integer(column::jobs) : 0,
+            how.integer(column::per_key),
+            how.integer(column::is_paid_for) != 0};
     }
 
     // Claims under the write lock. Each job that it looks at is claimed or held back, so that the
@@ -248,8 +253,7 @@ private:
             found.may_be_more = asked == 0;
             if (found.may_be_more) break;
             const std::vector<row> seen = available(write, wanted, asked);
-            const bool has_keys =
-                std::ranges::any_of(seen, [](const row& each) { return !each.is_null(1); });
+            const bool has_keys = std::ranges::any_of(seen, has_key);
             const std::size_t before = got.jobs.size();
             found.held_back += has_keys
                                    ? take_in_turn(write, wanted, room.per_key, seen, running, got)
@@ -275,14 +279,15 @@ private:
     ) {
         std::size_t held_back = 0;
         for (const row& each : seen) {
-            const job_id id = each.integer(0);
-            if (!each.is_null(1)) {
-                if (!running.may_start(id, each.bytes(1), per_key)) {
+            const job_id id = id_of(each);
+            if (has_key(each)) {
+                const std::string& key = each.bytes(available_column::ordering_key);
+                if (!running.may_start(id, key, per_key)) {
                     write("hold_back", {id});
                     ++held_back;
                     continue;
                 }
-                running.add(id, each.bytes(1));
+                running.add(id, key);
             }
             held_back += take_one(write, wanted, id, got);
         }
@@ -293,11 +298,12 @@ private:
     static std::optional<claimed_job> readable(
         const writing& write, const claim_request& wanted, const row& taken
     ) {
+        using column = columns::job::claimed_columns;
         try {
-            return claimed_in(taken, 0);
+            return claimed_in(taken, column::id);
         } catch (const error& failure) {
-            set_aside(write, taken.integer(0), failure.what());
-            free_next(write, {wanted.queue, taken.at(6)});
+            set_aside(write, taken.integer(column::id), failure.what());
+            free_next(write, {wanted.queue, taken.at(column::ordering_key)});
             return std::nullopt;
         }
     }
@@ -324,14 +330,14 @@ private:
         for (std::size_t first = 0; first < seen.size();) {
             const auto part = takes_.first_padded(seen.size() - first);
             if (!part.text) {
-                aside += take_one(write, wanted, seen[first++].integer(0), got);
+                aside += take_one(write, wanted, id_of(seen[first++]), got);
                 continue;
             }
             parameters values{value_of(wanted.session), wanted.node_info};
             std::map<job_id, std::size_t> places;
             for (std::size_t at = 0; at < part.places; ++at) {
                 const std::size_t own = std::min(at, part.rows - 1);
-                const job_id id = seen[first + own].integer(0);
+                const job_id id = id_of(seen[first + own]);
                 places[id] = own;
                 values.emplace_back(id);
             }
@@ -341,7 +347,8 @@ private:
                 throw error(errc::database_error, "a job that was available could not be taken");
             }
             for (const row& each : taken.rows) {
-                jobs[places.at(each.integer(0))] = readable(write, wanted, each);
+                const job_id id = each.integer(columns::job::claimed_columns::id);
+                jobs[places.at(id)] = readable(write, wanted, each);
             }
             for (auto& each : jobs) {
                 if (each) got.jobs.push_back(std::move(*each));
@@ -372,9 +379,12 @@ private:
             const parameters which{value_of(whose), ends[at].id, ends[at].token.number};
             const result found = write("find_running", which);
             if (found.rows.empty()) continue;
+            using column = columns::job::find_running;
             const row& job = found.rows[0];
-            done[at] = under_request(ends[at].becomes, job.integer(2) != 0);
-            if (step(write, ends[at], kept, *done[at])) free_next(write, {job.at(0), job.at(1)});
+            const bool is_asked = job.integer(column::is_cancel_requested) != 0;
+            done[at] = under_request(ends[at].becomes, is_asked);
+            if (!step(write, ends[at], kept, *done[at])) continue;
+            free_next(write, {job.at(column::queue), job.at(column::ordering_key)});
         }
         complete(write, whose, ends, plain, done);
         return done;
@@ -401,8 +411,10 @@ private:
             }
             const result found = part.text ? write(*part.text, values) : write("complete", values);
             for (const row& each : found.rows) {
-                done[places.at({each.integer(2), each.integer(3)})] = job_state::completed;
-                free_next(write, {each.at(0), each.at(1)});
+                using column = columns::job::complete;
+                const std::pair claim{each.integer(column::id), each.integer(column::token)};
+                done[places.at(claim)] = job_state::completed;
+                free_next(write, {each.at(column::queue), each.at(column::ordering_key)});
             }
             which = which.subspan(part.rows);
         }
