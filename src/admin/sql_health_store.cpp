@@ -80,14 +80,11 @@ void sql_health_store::add_transport(
 }
 
 microseconds sql_health_store::clock(connection& on) {
-    return microseconds{read(on, "clock").rows.at(0).integer(0)};
+    return microseconds{only_integer(read(on, "clock"))};
 }
 
 std::vector<std::string> sql_health_store::shape(connection& on) {
-    std::vector<std::string> lines;
-    for (const row& each : how_->read(on, shapes_["shape"], {how_->names().prefix}).rows) {
-        lines.push_back(each.bytes(0));
-    }
+    auto lines = only_texts(how_->read(on, shapes_["shape"], {how_->names().prefix}));
     std::sort(lines.begin(), lines.end());
     return lines;
 }
@@ -159,14 +156,15 @@ std::vector<std::string> sql_health_store::missing_rights(connection& on) {
 
 session_counts sql_health_store::count_sessions(connection& on) {
     constexpr double beats_per_ttl = 3, microseconds_per_second = 1e6;
+    using column = columns::health::sessions;
     const row found = read(on, "sessions").rows.at(0);
     session_counts counts;
-    counts.live = found.integer(0);
-    counts.overdue = found.integer(1);
+    counts.live = found.integer(column::live);
+    counts.overdue = found.integer(column::overdue);
     // A sum of parts of a million, so that it stays a whole number.
-    counts.heartbeats_per_second =
-        static_cast<double>(found.integer(2)) * beats_per_ttl / microseconds_per_second;
-    if (counts.overdue > 0) counts.example = read(on, "overdue").rows.at(0).bytes(0);
+    const auto load = static_cast<double>(found.integer(column::beats_in_millionths));
+    counts.heartbeats_per_second = load * beats_per_ttl / microseconds_per_second;
+    if (counts.overdue > 0) counts.example = only_text(read(on, "overdue"));
     return counts;
 }
 
@@ -176,9 +174,11 @@ std::vector<long_hold> sql_health_store::held_long(
     std::vector<long_hold> all;
     const result found = read(on, question, {value_of(longer_than), std::int64_t{limit}});
     auto keys = static_cast<std::int64_t>(found.rows.size());
-    if (keys == limit) keys = read(on, count, {value_of(longer_than)}).rows.at(0).integer(0);
+    if (keys == limit) keys = only_integer(read(on, count, {value_of(longer_than)}));
     for (const row& each : found.rows) {
-        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, keys});
+        using column = columns::health::long_holds;
+        const microseconds held_for{each.integer(column::held_for)};
+        all.push_back({each.bytes(column::key), each.bytes(column::node_info), held_for, keys});
     }
     return all;
 }
@@ -196,11 +196,11 @@ std::vector<long_hold> sql_health_store::long_shares(
 }
 
 std::int64_t sql_health_store::dead_holds(connection& on, microseconds longer_than) {
-    return read(on, "dead_holds", {value_of(longer_than)}).rows.at(0).integer(0);
+    return only_integer(read(on, "dead_holds", {value_of(longer_than)}));
 }
 
 std::int64_t sql_health_store::dead_shares(connection& on, microseconds longer_than) {
-    return read(on, "dead_shares", {value_of(longer_than)}).rows.at(0).integer(0);
+    return only_integer(read(on, "dead_shares", {value_of(longer_than)}));
 }
 
 std::optional<session_info> sql_health_store::session_of(connection& on, const session_id& id) {
@@ -210,9 +210,7 @@ std::optional<session_info> sql_health_store::session_of(connection& on, const s
 }
 
 std::optional<microseconds> sql_health_store::closed_for(connection& on, const key& name) {
-    const result found = read(on, "closed", {value_of(name)});
-    if (found.rows.empty()) return std::nullopt;
-    return microseconds{found.rows[0].integer(0)};
+    return only_integer_if_any<microseconds>(read(on, "closed", {value_of(name)}));
 }
 
 std::vector<waiting_queue> sql_health_store::waiting_queues(
@@ -220,15 +218,17 @@ std::vector<waiting_queue> sql_health_store::waiting_queues(
 ) {
     std::vector<waiting_queue> all;
     for (const row& each : read(on, "waiting_queues", {value_of(longer_than)}).rows) {
-        all.push_back({each.bytes(0), microseconds{each.integer(1)}, each.integer(2) != 0});
+        using column = columns::health::waiting_queues;
+        const microseconds waits{each.integer(column::waits)};
+        all.push_back({each.bytes(column::queue), waits, each.integer(column::is_paused) != 0});
     }
     return all;
 }
 
 std::optional<microseconds> sql_health_store::usual_time(connection& on, const std::string& queue) {
     const row found = read(on, "usual_time", {queue}).rows.at(0);
-    if (found.is_null(0)) return std::nullopt;
-    return microseconds{found.integer(0)};
+    if (found.is_null(only_column)) return std::nullopt;
+    return microseconds{found.integer(only_column)};
 }
 
 std::vector<discarded_jobs> sql_health_store::discarded(
@@ -236,7 +236,8 @@ std::vector<discarded_jobs> sql_health_store::discarded(
 ) {
     std::vector<discarded_jobs> all;
     for (const row& each : read(on, "discarded", {value_of(within), at_most}).rows) {
-        all.push_back({each.bytes(0), std::min(each.integer(1), at_most)});
+        using column = columns::health::discarded;
+        all.push_back({each.bytes(column::queue), std::min(each.integer(column::jobs), at_most)});
     }
     return all;
 }
@@ -244,7 +245,7 @@ std::vector<discarded_jobs> sql_health_store::discarded(
 std::int64_t sql_health_store::discarded_of(
     connection& on, const std::string& queue, microseconds within, std::int64_t at_most
 ) {
-    return read(on, "discarded_of", {queue, value_of(within), at_most}).rows.at(0).integer(0);
+    return only_integer(read(on, "discarded_of", {queue, value_of(within), at_most}));
 }
 
 }  // namespace leasehold

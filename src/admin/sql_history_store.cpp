@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 
 namespace leasehold {
@@ -10,20 +9,19 @@ namespace {
 
 constexpr std::int64_t triggers_there_are = 3;
 
-// Key, token, kind, mode, permits, node_info, metadata or null, microseconds since the end,
-// microseconds of the hold or null, and how it ended.
 grant_record grant_in(const row& from) {
+    using column = columns::history::list;
     grant_record one;
-    one.key = from.bytes(0);
-    one.token = {from.integer(1)};
-    one.kind = static_cast<lock_kind>(from.integer(2));
-    one.mode = static_cast<hold_mode>(from.integer(3));
-    one.permits = from.integer(4);
-    one.node_info = from.bytes(5);
-    if (!from.is_null(6)) one.metadata = from.bytes(6);
-    one.ended_ago = std::chrono::microseconds{from.integer(7)};
-    if (!from.is_null(8)) one.held_for = duration_of(from, 8);
-    one.ending = static_cast<grant_ending>(from.integer(9));
+    one.key = from.bytes(column::key);
+    one.token = {from.integer(column::token)};
+    one.kind = static_cast<lock_kind>(from.integer(column::kind));
+    one.mode = static_cast<hold_mode>(from.integer(column::mode));
+    one.permits = from.integer(column::permits);
+    one.node_info = from.bytes(column::node_info);
+    if (!from.is_null(column::metadata)) one.metadata = from.bytes(column::metadata);
+    one.ended_ago = std::chrono::microseconds{from.integer(column::ended_ago)};
+    one.held_for = duration_or_nothing(from, column::held_for);
+    one.ending = static_cast<grant_ending>(from.integer(column::ending));
     return one;
 }
 
@@ -52,7 +50,7 @@ bool sql_history_store::has_triggers(connection&) {
 bool sql_history_store::are_all_in(const result& found, const std::vector<std::string>& texts) {
     return std::ssize(found.rows) == triggers_there_are &&
            std::ranges::all_of(found.rows, [&](const row& each) {
-               const std::string& body = each.bytes(1);
+               const std::string& body = each.bytes(columns::history::triggers::body);
                return std::ranges::any_of(texts, [&](const std::string& text) {
                    return text.find(body) != std::string::npos;
                });
@@ -91,11 +89,13 @@ void sql_history_store::stop(connection& on) {
 }
 
 grant_history_status sql_history_store::status(connection& on) {
+    using column = columns::history::rule;
     const row found = read(on, "rule").rows.at(0);
+    const std::int64_t triggers = number_or(found, column::triggers, triggers_there_are);
     grant_history_status now;
-    now.is_on = found.integer(0) != 0;
-    now.keep = duration_of(found, 1);
-    now.is_broken = now.is_on && !found.is_null(2) && found.integer(2) != triggers_there_are;
+    now.is_on = found.integer(column::is_on) != 0;
+    now.keep = duration_of(found, column::keep);
+    now.is_broken = now.is_on && triggers != triggers_there_are;
     return now;
 }
 

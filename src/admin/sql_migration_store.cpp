@@ -32,8 +32,10 @@ std::vector<installation> sql_migration_store::installations(connection& on) con
     const table_names& ours = how_->names();
     const statement& what = how_->of(admin_sql, "installations")["find"];
     const result said = on.execute(what.text(), what.placed({ours.prefix, ours.schema}));
+    using column = columns::installations::find;
     for (const row& each : said.rows) {
-        found.push_back({{each.text(1), each.text(0)}, each.integer(2) == 1});
+        const table_names names{each.text(column::prefix), each.text(column::schema)};
+        found.push_back({names, each.integer(column::is_ours) == 1});
     }
     return found;
 }

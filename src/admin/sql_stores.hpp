@@ -6,6 +6,7 @@
 #include "admin/health_store.hpp"
 #include "admin/history_store.hpp"
 #include "admin/migration_store.hpp"
+#include "columns_admin.hpp"
 #include "sql/statements.hpp"
 
 namespace leasehold {

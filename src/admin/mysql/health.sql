@@ -40,7 +40,7 @@ FROM performance_schema.replication_group_members;
 -- that table: under a condition that cannot be true MySQL would not open the table, and would
 -- refuse nobody.
 -- name: replicas
--- gives: transactions replicas
+-- gives: transactions readers
 SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p WHERE p.COMMAND LIKE 'Binlog Dump%');
 

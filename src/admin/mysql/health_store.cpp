@@ -90,9 +90,8 @@ private:
     void add_way(std::vector<finding>& found, connection& on) const {
         transport way = on.server().transport;
         if (way == transport::unverified) {
-            const result cipher = read(on, "cipher");
-            const bool is_encrypted = !cipher.rows.empty() && !cipher.rows[0].bytes(1).empty();
-            if (!is_encrypted) way = transport::clear;
+            const named_values cipher{read(on, "cipher")};
+            if (cipher["Ssl_cipher"].empty()) way = transport::clear;
         }
         add_transport(
             found,
@@ -106,14 +105,15 @@ private:
         std::vector<finding>& found, connection& on, const diagnosis_settings& settings
     ) const {
         const result seen = read(on, "own_connections");
+        using column = columns::health::own_connections;
         const row& own = seen.rows.at(0);
-        if (own.integer(0) == 0) return;
+        if (own.integer(column::most) == 0) return;
         add_connections(
             found,
-            own.integer(2),
-            own.integer(0),
+            own.integer(column::used),
+            own.integer(column::most),
             settings,
-            "user '" + own.bytes(1) + "'",
+            "user '" + own.bytes(column::user) + "'",
             "max_user_connections"
         );
     }
@@ -141,11 +141,12 @@ private:
         const {
         const result members = read(on, "members");
         for (const row& each : members.rows) {
-            if (each.is_null(0) || each.integer(0) == 0 || each.bytes(1) == "ONLINE") continue;
+            const std::string& state = each.bytes(columns::health::members::state);
+            if (!is_this(each) || state == "ONLINE") continue;
             found.push_back(
                 {severity::warning,
                  "node_not_ready",
-                 "this member of the group is " + each.bytes(1),
+                 "this member of the group is " + state,
                  "it takes no writes, or has not all that the others have",
                  "wait until it is ONLINE, or connect to another member"}
             );
@@ -158,10 +159,14 @@ private:
         );
     }
 
+    static bool is_this(const row& member) {
+        return number_or(member, columns::health::members::is_this, 0) != 0;
+    }
+
     static void add_primary(std::vector<finding>& found, const result& members) {
         for (const row& each : members.rows) {
-            if (each.is_null(0) || each.integer(0) == 0) continue;
-            const bool is_primary = each.bytes(2) == "PRIMARY";
+            if (!is_this(each)) continue;
+            const bool is_primary = each.bytes(columns::health::members::role) == "PRIMARY";
             found.push_back(
                 {severity::good,
                  "replication",
@@ -193,7 +198,8 @@ private:
         const named_values& variables,
         const named_values& status
     ) const {
-        const std::int64_t replicas = read(on, "replicas").rows.at(0).integer(1);
+        const std::int64_t replicas =
+            read(on, "replicas").rows.at(0).integer(columns::health::replicas::readers);
         const bool is_meant = semi_sync(variables, "rpl_semi_sync_", "enabled") == "ON";
         if (replicas == 0 && !is_meant) return;
         const std::string at_most =
@@ -241,13 +247,16 @@ private:
         std::vector<std::string> sources;
         if (how_->which() == engine::mariadb) {
             for (const row& each : read(on, "sources_mariadb").rows) {
-                constexpr std::size_t state = 2, host = 3, port = 5;
-                if (each.is_null(state) || each.bytes(state).empty()) continue;
-                sources.push_back(each.bytes(host) + ":" + std::to_string(each.integer(port)));
+                const value& state = each.at("Slave_IO_State");
+                if (state.is_null() || state.bytes().empty()) continue;
+                const std::string port = std::to_string(each.integer("Master_Port"));
+                sources.push_back(each.bytes("Master_Host") + ":" + port);
             }
         } else {
             for (const row& each : read(on, "sources_mysql").rows) {
-                sources.push_back(each.bytes(0) + ":" + std::to_string(each.integer(1)));
+                using column = columns::health::sources_mysql;
+                const std::string port = std::to_string(each.integer(column::port));
+                sources.push_back(each.bytes(column::host) + ":" + port);
             }
         }
         for (const std::string& each : sources) {
@@ -276,16 +285,18 @@ private:
         const result seen = read(on, "snapshot", {value_of(since)});
         if (seen.rows.empty()) return;
         const row& oldest = seen.rows[0];
-        const std::string number = std::to_string(oldest.integer(0));
-        const bool is_prepared = oldest.integer(0) == 0;
+        using column = columns::health::snapshot_on_mysql;
+        const std::string number = std::to_string(oldest.integer(column::connection));
+        const bool is_prepared = oldest.integer(column::connection) == 0;
         std::string who = is_prepared ? "a prepared transaction (XA)" : "connection " + number;
-        if (!oldest.bytes(1).empty()) who += " of user " + oldest.bytes(1);
-        if (!oldest.bytes(2).empty()) who += " at " + oldest.bytes(2);
-        if (!oldest.bytes(3).empty()) who += ", state: " + oldest.bytes(3);
+        if (!oldest.bytes(column::user).empty()) who += " of user " + oldest.bytes(column::user);
+        if (!oldest.bytes(column::host).empty()) who += " at " + oldest.bytes(column::host);
+        if (!oldest.bytes(column::state).empty()) who += ", state: " + oldest.bytes(column::state);
         found.push_back(
             {severity::warning,
              "old_snapshot",
-             "a transaction is open for " + in_words(microseconds{oldest.integer(4)}) + ": " + who,
+             "a transaction is open for " +
+                 in_words(microseconds{oldest.integer(column::open_for)}) + ": " + who,
              "no version of a row that it may see is removed, so that claims of jobs and "
              "heartbeats become slower",
              is_prepared ? "XA RECOVER, then XA COMMIT or XA ROLLBACK, as its manager says"
@@ -298,7 +309,7 @@ private:
     ) const {
         const result seen = read(on, "history");
         if (seen.rows.empty()) return;
-        const std::int64_t length = seen.rows[0].integer(0);
+        const std::int64_t length = only_integer(seen);
         if (length < settings.max_history_length) return;
         found.push_back(
             {severity::warning,

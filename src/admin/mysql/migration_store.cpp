@@ -28,15 +28,14 @@ public:
         const auto max_waited = std::chrono::ceil<std::chrono::seconds>(timeout);
         for (int waited_s = 0; waited_s < max_waited.count(); waited_s += wait_per_try_s) {
             const result answer = run(on, "get_lock", {prefix, wait_per_try_s});
-            const row& got = answer.rows.at(0);
-            if (got.is_null(0)) {
+            if (answer.rows.at(0).is_null(only_column)) {
                 throw error(
                     errc::database_error,
                     "the server could not lock the migrations of prefix " + prefix +
                         " (GET_LOCK): name a database in the URL, and look into the server's log"
                 );
             }
-            if (got.integer(0) == 1) return;
+            if (only_integer(answer) == 1) return;
         }
         throw error(
             errc::timed_out,

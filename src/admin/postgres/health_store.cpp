@@ -28,10 +28,21 @@ public:
             add_defaults(found, server);
             add_replication(found, server);
             add_patroni(found, server);
-            add_connections(found, server.integer(4), server.integer(5), settings);
+            add_connections(
+                found,
+                server.integer(column::connections),
+                server.integer(column::connections_max),
+                settings
+            );
             for (const row& each : read(on, "connection_limits").rows) {
+                using limit = columns::health::connection_limits;
                 add_connections(
-                    found, each.integer(1), each.integer(2), settings, each.text(0), each.text(3)
+                    found,
+                    each.integer(limit::used),
+                    each.integer(limit::most),
+                    settings,
+                    each.text(limit::whose),
+                    each.text(limit::remedy)
                 );
             }
             if (sees_others(server)) return;
@@ -59,39 +70,41 @@ public:
         look(found, "policies of the tables", [&] {
             for (const row& each :
                  how_->read(on, shapes_["hidden_rows"], {how_->names().prefix}).rows) {
-                found.push_back(hidden_in(how_->names().prefix + each.text(0), each));
+                found.push_back(hidden_in(each));
             }
         });
         return found;
     }
 
     std::int64_t server_process(connection& on) override {
-        return read(on, "process").rows.at(0).integer(0);
+        return only_integer(read(on, "process"));
     }
 
 private:
+    using column = columns::health::server;
+
     std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {
-        return read(on, "has_right", {table, verb}).rows.at(0).integer(0) != 0;
+        return only_integer(read(on, "has_right", {table, verb})) != 0;
     }
 
     void add_defaults(std::vector<finding>& found, const row& server) const {
-        const std::string& user = server.text(9);
+        const std::string& user = server.text(column::user);
         const auto of_user = [&](const std::string& text) {
             return replaced(text, "{user}", user);
         };
-        if (server.text(0) != "read committed") {
+        if (server.text(column::isolation) != "read committed") {
             found.push_back(
                 {severity::warning,
                  "isolation",
-                 "transactions of user " + user + " begin as " + server.text(0),
+                 "transactions of user " + user + " begin as " + server.text(column::isolation),
                  "try_acquire_in() and others refuse such a transaction, because it would not see "
                  "what was committed while it waited",
                  "begin those transactions as READ COMMITTED, or: " +
                      of_user(texts_.source("set_isolation"))}
             );
         }
-        if (server.text(1) != "off") {
+        if (server.text(column::read_only) != "off") {
             found.push_back(
                 {severity::warning,
                  "read_only_default",
@@ -100,7 +113,7 @@ private:
                  of_user(texts_.source("set_writable"))}
             );
         }
-        if (server.text(2) == "off") {
+        if (server.text(column::commits) == "off") {
             found.push_back(
                 {severity::warning,
                  "asynchronous_commit",
@@ -110,7 +123,7 @@ private:
                  of_user(texts_.source("set_commit"))}
             );
         }
-        if (server.text(3) != "on") {
+        if (server.text(column::vacuum) != "on") {
             found.push_back(
                 {severity::warning,
                  "no_vacuum",
@@ -121,9 +134,11 @@ private:
         }
     }
 
-    finding hidden_in(const std::string& table, const row& seen) const {
-        const std::string& user = seen.text(2);
-        const bool hides = seen.integer(1) != 0;
+    finding hidden_in(const row& seen) const {
+        using hidden = columns::shape::hidden_rows;
+        const std::string table = how_->names().prefix + seen.text(hidden::table);
+        const std::string& user = seen.text(hidden::user);
+        const bool hides = seen.integer(hidden::hides) != 0;
         return {
             hides ? severity::error : severity::warning,
             "row_security",
@@ -137,11 +152,12 @@ private:
     }
 
     // Every user sees others' connections and standbys; only some users see their activity.
-    static bool sees_others(const row& server) { return server.integer(10) != 0; }
+    static bool sees_others(const row& server) { return server.integer(column::sees_others) != 0; }
 
     static void add_replication(std::vector<finding>& found, const row& server) {
-        const std::string& names = server.text(6);
-        const std::int64_t standbys = server.integer(7), waited_for = server.integer(8);
+        const std::string& names = server.text(column::standby_names);
+        const std::int64_t standbys = server.integer(column::standbys);
+        const std::int64_t waited_for = server.integer(column::waited_for);
         if (names.empty() && standbys == 0 && !has_patroni(server)) return;
         if (names.empty()) {
             const std::string who =
@@ -183,12 +199,12 @@ private:
         }
     }
 
-    static bool has_patroni(const row& server) { return server.integer(11) != 0; }
+    static bool has_patroni(const row& server) { return server.integer(column::has_patroni) != 0; }
 
     // Its settings are its own. It writes '*' if commits are to wait until a standby has connected.
     static void add_patroni(std::vector<finding>& found, const row& server) {
         if (!has_patroni(server)) return;
-        const std::string& names = server.text(6);
+        const std::string& names = server.text(column::standby_names);
         const char* const mode =
             names.empty() ? "synchronous_mode is off, or is not strict and has no standby"
             : names == "*"
@@ -209,16 +225,19 @@ private:
     void add_snapshot(std::vector<finding>& found, connection& on, const parameters& since) const {
         const result seen = read(on, "snapshot", since);
         if (seen.rows.empty()) return;
+        using found_one = columns::health::snapshot_on_postgres;
         const row& oldest = seen.rows[0];
-        const std::string pid = std::to_string(oldest.integer(0));
-        std::string who = "connection " + pid + " of user " + oldest.text(1);
-        if (!oldest.text(3).empty()) who += " at " + oldest.text(3);
-        if (!oldest.text(2).empty()) who += " (" + oldest.text(2) + ")";
+        const std::string pid = std::to_string(oldest.integer(found_one::pid));
+        std::string who = "connection " + pid + " of user " + oldest.text(found_one::user);
+        if (!oldest.text(found_one::host).empty()) who += " at " + oldest.text(found_one::host);
+        if (!oldest.text(found_one::application).empty())
+            who += " (" + oldest.text(found_one::application) + ")";
         found.push_back(
             {severity::warning,
              "old_snapshot",
-             "a transaction is open for " + in_words(microseconds{oldest.integer(5)}) + ": " + who +
-                 ", state: " + oldest.text(4),
+             "a transaction is open for " +
+                 in_words(microseconds{oldest.integer(found_one::open_for)}) + ": " + who +
+                 ", state: " + oldest.text(found_one::state),
              "no row that died since then can be removed, so that claims of jobs and heartbeats "
              "become slower",
              "end it in its program, or: SELECT pg_terminate_backend(" + pid + ")"}
@@ -228,15 +247,17 @@ private:
     void add_prepared(std::vector<finding>& found, connection& on, const parameters& since) const {
         const result seen = read(on, "prepared", since);
         if (seen.rows.empty()) return;
+        using found_one = columns::health::prepared;
         const row& oldest = seen.rows[0];
         found.push_back(
             {severity::warning,
              "prepared_transaction",
-             "transaction '" + oldest.text(0) + "' of user " + oldest.text(1) +
-                 " is prepared for " + in_words(microseconds{oldest.integer(3)}) +
-                 ", in database " + oldest.text(2),
+             "transaction '" + oldest.text(found_one::name) + "' of user " +
+                 oldest.text(found_one::owner) + " is prepared for " +
+                 in_words(microseconds{oldest.integer(found_one::prepared_for)}) +
+                 ", in database " + oldest.text(found_one::database),
              "its locks and its snapshot stay, also over a restart of the server",
-             "COMMIT PREPARED or ROLLBACK PREPARED '" + oldest.text(0) +
+             "COMMIT PREPARED or ROLLBACK PREPARED '" + oldest.text(found_one::name) +
                  "', as its transaction manager says"}
         );
     }
@@ -244,14 +265,16 @@ private:
     void add_slots(std::vector<finding>& found, connection& on, const diagnosis_settings& settings)
         const {
         for (const row& each : read(on, "slots", {settings.max_slot_bytes}).rows) {
+            using slot = columns::health::slots;
             constexpr std::int64_t bytes_per_mebibyte = 1024L * 1024;
             found.push_back(
                 {severity::warning,
                  "idle_slot",
-                 "nobody reads replication slot '" + each.text(0) + "', which keeps " +
-                     std::to_string(each.integer(1) / bytes_per_mebibyte) + " MiB of log",
+                 "nobody reads replication slot '" + each.text(slot::name) + "', which keeps " +
+                     std::to_string(each.integer(slot::bytes) / bytes_per_mebibyte) + " MiB of log",
                  "it keeps dead rows or log for ever, until the disk is full",
-                 "start its reader, or: SELECT pg_drop_replication_slot('" + each.text(0) + "')"}
+                 "start its reader, or: SELECT pg_drop_replication_slot('" + each.text(slot::name) +
+                     "')"}
             );
         }
     }
@@ -260,9 +283,11 @@ private:
         const {
         constexpr std::int64_t max_dead_per_live = 2;
         for (const row& each : read(on, "tables", {how_->names().prefix}).rows) {
-            const std::string table = how_->names().prefix + each.text(0);
-            const std::int64_t live = each.integer(1), dead = each.integer(2);
-            if (each.integer(4) != 0) {
+            using statistics = columns::health::tables;
+            const std::string table = how_->names().prefix + each.text(statistics::name);
+            const std::int64_t live = each.integer(statistics::live);
+            const std::int64_t dead = each.integer(statistics::dead);
+            if (each.integer(statistics::has_no_vacuum) != 0) {
                 found.push_back(
                     {severity::warning,
                      "no_vacuum",
@@ -273,7 +298,7 @@ private:
                 );
             }
             if (dead <= settings.max_dead_rows || dead < live * max_dead_per_live) continue;
-            const std::int64_t ago = each.integer(3);
+            const std::int64_t ago = each.integer(statistics::vacuumed_ago);
             found.push_back(
                 {severity::warning,
                  "dead_rows",

@@ -55,7 +55,7 @@ private:
     }
 
     std::string schema_of_tables(connection& on) const {
-        return quoted_identifier(read(on, "schema_of_tables").rows.at(0).text(0), '"');
+        return quoted_identifier(only_text(read(on, "schema_of_tables")), '"');
     }
 };
 

@@ -73,7 +73,7 @@ private:
         const std::string& schema = how_->names().schema;
         if (schema.empty()) return;
         const result found = run(on, "schema_exists", {schema});
-        if (found.rows.at(0).integer(0) == 0) on.execute(written_schema("create_schema"));
+        if (only_integer(found) == 0) on.execute(written_schema("create_schema"));
     }
 
     const std::string records_table_;

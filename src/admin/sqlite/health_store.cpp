@@ -17,8 +17,8 @@ public:
         override {
         std::vector<finding> found;
         look(found, "the database's file", [&] {
-            const std::string file = read(on, "file").rows.at(0).text(0);
-            add_journal(found, read(on, "journal").rows.at(0).text(0));
+            const std::string file = only_text(read(on, "file"));
+            add_journal(found, only_text(read(on, "journal")));
             if (file.empty()) return;
             add_log(found, file, settings);
             add_network(found, file);
