@@ -129,7 +129,7 @@ private:
             refuse_type(found);
         }
     }
-    // Throws what is being handled anew, with the name of that column.
+    // Throws the exception in flight again, with the name of that column in its message.
     [[noreturn]] void refuse_type(const value& of) const;
     [[noreturn]] void refuse(std::size_t place) const;
 };
