@@ -38,7 +38,7 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_holders(const database& db, const k
 LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
     const database& db, std::string_view prefix = {}
 );
-// Lists all. Without this overload list_locks(db, {}) would be ambiguous.
+// This overload lists all locks. Without it list_locks(db, {}) would be ambiguous.
 inline std::vector<lock_info> list_locks(const database& db, std::nullptr_t) {
     return list_locks(db, std::string_view{});
 }

@@ -165,7 +165,8 @@ enum class cancel_outcome {
 };
 LEASEHOLD_EXPORT const char* name_of(cancel_outcome outcome) noexcept;
 
-// Does not wait for a handler: the worker tells it with its next poll, 1 to 2 s later by default.
+// cancel_job() does not wait for a handler. The worker asks the handler's stop token with its next
+// poll, 1 to 2 s later by default.
 LEASEHOLD_EXPORT cancel_outcome cancel_job(const database& db, job_id id);
 
 enum class retry_outcome {

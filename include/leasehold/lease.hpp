@@ -27,15 +27,16 @@
 // | lost()                                           | a token that has fired                   |
 // | why_lost()                                       | `released`: the owner gave it back       |
 // | held_locally(), verify(), held_count()           | false, 0                                 |
-// | deadline()                                       | time_point::min()                        |
+// | deadline()                                       | time_point{}, which is in the past       |
+// | revoke_requested()                               | as before; moved from: a token of nobody |
 // | release(), resign(), finish(), finish_and_end()  | not_held                                 |
 // | confirm()                                        | empty                                    |
 // | extend(), verify_in(), proclaim(), finish_in(),  | throws lease_lost                        |
 // | detach(), detach_for(), semaphore::shrink_to()   |                                          |
 // | key(), token(), owner(), tick(), lease(), …      | as before; moved from: throws lease_lost |
 //
-// A released lease was not lost, and no event says so. why_lost() answers `released` also if the
-// lease was lost before its release: ask it before.
+// A released lease was not lost, and no event `lost` says so. why_lost() answers `released` also if
+// the lease was lost before its release: ask it before.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then

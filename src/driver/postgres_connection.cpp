@@ -175,7 +175,9 @@ reply owned_connection::run_committing(std::span<const message> batch) {
 reply owned_connection::run_begun(std::span<const message> batch) {
     if (!is_begin_due_) return run(batch);
     std::vector<message> all{message{message_kind::query, "", begin_sql}};
-    for (const char* each : caller_planning()) all.push_back({message_kind::query, "", each});
+    if (is_callers()) {
+        for (const char* each : caller_planning()) all.push_back({message_kind::query, "", each});
+    }
     const std::size_t first = all.size();
     all.insert(all.end(), batch.begin(), batch.end());
     reply answer = run(all);
@@ -265,7 +267,8 @@ result owned_connection::execute_prepared(
     const std::string& sql, const bound_parameters& bound, bool is_idle
 ) {
     const bool is_in_doubt = is_idle || may_commit(sql);
-    const std::string key = sql + '\0' + bound.signature();
+    // A plan that the server keeps would outlive the settings that it was made under.
+    const std::string key = sql + (is_callers() ? '\1' : '\0') + bound.signature();
     for (bool is_again = false;; is_again = true) {
         const auto found = statements_.find(key);
         const bool is_new = found == statements_.end();
@@ -355,13 +358,14 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
 std::string owned_connection::begin_text() const {
     std::string text = begin_sql;
     if (!is_pooled_) {
+        if (!is_callers()) return text;
         for (const char* each : caller_planning()) text += std::string{"; "} + each;
         return text;
     }
     const std::string bound = server_bound(limit_);
     text += "; SET LOCAL statement_timeout = " + bound + "; SET LOCAL lock_timeout = " + bound;
     if (checks_client_) text += "; SET LOCAL client_connection_check_interval = 1000";
-    return text + pinned_statements();
+    return text + pinned_statements(is_callers());
 }
 
 void owned_connection::begin() {

@@ -34,7 +34,7 @@ constexpr std::array pinned{
 // page. It then prefers to read all of it, and to sort, over any index, whatever the statement
 // says; a cached plan keeps that until the next ANALYZE. An index serves each statement of ours, so
 // these leave the planner indexes alone. A transaction of the caller has other statements, too, and
-// has the values that its role gives.
+// has the values that its role gives; its statements of ours have plans of their own.
 constexpr std::array planning{
     setting{"enable_seqscan", "off"},
     setting{"enable_bitmapscan", "off"},
@@ -70,11 +70,14 @@ std::array<const char*, 2> caller_planning() {
     return {"SET LOCAL enable_seqscan = DEFAULT", "SET LOCAL enable_bitmapscan = DEFAULT"};
 }
 
-std::string pinned_statements() {
+std::string pinned_statements(bool is_callers) {
     std::string text;
-    for (const setting& each : pinned) {
+    const auto add = [&](const setting& each) {
         text += "; SET LOCAL " + std::string{each.name} + " = " + in_quotes(each.value);
-    }
+    };
+    for (const setting& each : pinned) add(each);
+    if (is_callers) return text;
+    for (const setting& each : planning) add(each);
     return text;
 }
 

@@ -32,10 +32,10 @@ std::string set_up_text(set_up_question how);
 std::string origin_words(set_up_question how);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which
-// begin with a comma, and statements, which begin with a semicolon. The columns also hold the
-// planner to indexes; the statements are for a transaction of the caller, and do not.
+// begin with a comma, and statements, which begin with a semicolon. They also hold the planner to
+// indexes, except in a transaction of the caller.
 std::string pinned_columns(std::string_view is_local);
-std::string pinned_statements();
+std::string pinned_statements(bool is_callers);
 
 // Statements for a transaction of the caller in a session of our own: the planner has all the ways
 // there that the role, the database or the server gives it.

@@ -75,8 +75,7 @@ protected:
     using ended_jobs = std::map<job_id, job_state>;
     // Reads a list of completed jobs.
     static ended_jobs completed_in(std::string_view list);
-    // The states in the order of the ends.
-    // The answer of `finish`.
+    // Reads the answer of `finish`.
     static void note_finished(const result& answer, ended_jobs& done) {
         using column = columns::job::finish;
         for (const row& each : answer.rows) {

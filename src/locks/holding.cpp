@@ -26,7 +26,7 @@ release_outcome after_lost_answer(connection& on, store_set& stores, std::span<c
 }  // namespace
 
 local_clock::time_point holding::deadline() const noexcept {
-    if (is_released_) return local_clock::time_point::min();
+    if (is_released_) return local_clock::time_point{};
     if (!session_->is_at_home()) return session_->deadline();
     if (has_term()) return *first_->term_end();
     const auto limit = first_->limited();

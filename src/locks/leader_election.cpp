@@ -145,7 +145,7 @@ bool leadership::held_locally() const& {
     return held_ && held_->held().held_locally();
 }
 local_clock::time_point leadership::deadline() const& {
-    return held_ ? held_->held().deadline() : local_clock::time_point::min();
+    return held_ ? held_->held().deadline() : local_clock::time_point{};
 }
 void leadership::verify_in(transaction_ref tx) & {
     held_->held().verify_in(tx);

@@ -235,7 +235,7 @@ bool lease::held_locally() const& {
     return held_ && held_->held_locally();
 }
 local_clock::time_point lease::deadline() const& {
-    return held_ ? held_->deadline() : local_clock::time_point::min();
+    return held_ ? held_->deadline() : local_clock::time_point{};
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool lease::verify() & {

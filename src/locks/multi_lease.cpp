@@ -186,7 +186,7 @@ bool multi_lease::held_locally() const& {
     return held_ && held_->held_locally();
 }
 local_clock::time_point multi_lease::deadline() const& {
-    return held_ ? held_->deadline() : local_clock::time_point::min();
+    return held_ ? held_->deadline() : local_clock::time_point{};
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool multi_lease::extend(std::chrono::microseconds term) & {

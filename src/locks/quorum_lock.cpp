@@ -119,7 +119,7 @@ public:
             if (each && each->why_lost() == loss_reason::none) all.push_back(each->deadline());
         }
         const std::size_t needed = servers_->needed();
-        if (is_released_ || all.size() < needed) return local_clock::time_point::min();
+        if (is_released_ || all.size() < needed) return local_clock::time_point{};
         std::sort(all.begin(), all.end(), std::greater<>{});
         return all[needed - 1];
     }
@@ -218,7 +218,7 @@ bool quorum_lease::held_locally() const& {
     return held_ && held_->held_locally();
 }
 local_clock::time_point quorum_lease::deadline() const& {
-    return held_ ? held_->deadline() : local_clock::time_point::min();
+    return held_ ? held_->deadline() : local_clock::time_point{};
 }
 // Each of these may tell of a loss, and a callback may destroy the lease.
 bool quorum_lease::verify() & {

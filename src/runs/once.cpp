@@ -304,7 +304,7 @@ bool task_run::held_locally() const& {
     return inner_ && inner_->lease().held_locally();
 }
 local_clock::time_point task_run::deadline() const& {
-    return inner_ ? inner_->lease().deadline() : local_clock::time_point::min();
+    return inner_ ? inner_->lease().deadline() : local_clock::time_point{};
 }
 void task_run::verify_in(transaction_ref tx) & {
     inner_->lease().verify_in(tx);

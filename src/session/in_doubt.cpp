@@ -1,4 +1,4 @@
-// The session's requests in doubt: who adds one, and who sends the releases.
+// How a session adds requests in doubt, and when it sends their releases.
 #include <algorithm>
 #include <utility>
 

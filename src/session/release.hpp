@@ -28,7 +28,7 @@ release_outcome release_owner(
 );
 
 // Ends the last level of several holds of one owner; each key is free then, or its first waiter's.
-// Answers those that the owner held until now.
+// The answer has the holds that the owner had until now.
 std::vector<hold> release_holds(
     database::implementation& within,
     connection& on,

@@ -15,7 +15,7 @@
 // @hold stands for all columns of the block hold, of the same file or a fragments.sql; those behind
 // a comma are of this engine alone. src/cmake/embed_columns.cmake makes the places for the readers
 // of these lists, columns::<file>::<block>::<name> or <block>_on_<engine>, in columns_<room>.hpp,
-// and refuses engines that disagree. A driver's test compares the lists with each server's answers.
+// and refuses engines that disagree. A driver's test counts the columns of each answer.
 //
 // `{since l.changed_at}` is a fragment with text behind it, for which the fragment's own text has
 // {it}. The text behind it has no braces.

@@ -131,9 +131,11 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
     // A planner that believes in a table of one row may read a few pages in a caller's transaction.
     const std::int64_t few_pages = is_of_one_row() ? size().holders + 10 : 0;
     expect_reads("prove", {1 + few_pages, 1, 50}, [&](connection& on, store_set& stores) {
+        on.set_is_callers(true);
         on.begin();
         EXPECT_TRUE(stores.get<holder_store>().prove(on, got));
         on.commit();
+        on.set_is_callers(false);
     });
     expect_reads("announce", {2, 2, 150}, [&](connection& on, store_set& stores) {
         stores.get<holder_store>().announce(on, wanted);

@@ -1,6 +1,6 @@
 #pragma once
-// Compares the lists `-- gives:` of all statements of an engine with the columns that the engine
-// itself says they have. A statement without a list has one column at most.
+// Compares the lengths of the lists `-- gives:` of all statements of an engine with the number of
+// columns that the engine itself says they have. A statement without a list has one column at most.
 #include <gtest/gtest.h>
 
 #include <functional>

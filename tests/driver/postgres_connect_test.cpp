@@ -216,7 +216,12 @@ TEST_F(postgres_connect_test, a_transaction_of_the_caller_is_planned_as_the_role
     const auto on =
         postgres::connect(address{url_}.url() + "?options=-c%20enable_bitmapscan%3Doff", 2s, {10s});
     for (int round = 0; round < 2; ++round) {
+        on->set_is_callers(false);
         EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "off off");
+        on->begin();
+        EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "off off") << "of the library's own";
+        on->commit();
+        on->set_is_callers(true);
         on->begin();
         EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "on off");
         on->commit();

@@ -155,6 +155,10 @@ TEST_F(postgres_pooler_test, the_shared_session_is_left_as_it_was) {
     const auto on = open_pooled(2s);
     EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms off 0");
     on->begin();
+    EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms off 0");
+    on->commit();
+    on->set_is_callers(true);
+    on->begin();
     EXPECT_EQ(on->execute(ask).rows.at(0).text(0), "serializable 1800ms 1800ms on 0");
     on->commit();
     const postgres::connection_handle other{PQconnectdb(pooler_->here().url().c_str())};

@@ -1,10 +1,11 @@
 -- The upkeep of queues, and managing jobs, on MySQL and MariaDB. The rules of job.sql; the
 -- contract: src/jobs/job_queue_store.hpp. All of it runs on connections of our own.
 
--- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- fragment: queue_look
 -- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
 -- gives: some_are_blocked @queue_columns
+
+-- The settings of a queue: see queue_in() in sql_job_queue_store.cpp.
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled

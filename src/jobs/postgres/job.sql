@@ -361,11 +361,11 @@ SELECT l.is_live::int, (SELECT count(*) FROM mine),
  ORDER BY j.priority, j.id
 
 -- name: claim_in_turn
--- gives: , is_live is_my_turn claimed durable priority @claimed_columns
+-- gives: , is_live is_my_turn keyed unused priority @claimed_columns
 WITH {my_turn}, {seen}, {in_turn};
 
 -- name: claim_in_turn_of_kinds
--- gives: is_live is_my_turn claimed durable priority @claimed_columns
+-- gives: is_live is_my_turn keyed unused priority @claimed_columns
 WITH {my_turn}, {seen_of_kinds}, {in_turn};
 
 -- $1 session; lists: $2 ids, $3 tokens. Completes jobs without a result, an ordering key or a

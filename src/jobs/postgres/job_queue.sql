@@ -22,10 +22,11 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 CASE WHEN j.due_at > clock_timestamp() THEN {until j.due_at}
             WHEN j.due_at IS NOT NULL THEN 0 END
 
--- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- fragment: queue_look
 -- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
 -- gives: some_are_blocked @queue_columns
+
+-- The settings of a queue: see queue_in() in sql_job_queue_store.cpp.
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled

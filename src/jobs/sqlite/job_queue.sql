@@ -12,10 +12,11 @@ CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS 
 CAST(j.token AS INTEGER), j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress,
 j.error, CAST(CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END AS INTEGER)
 
--- The settings of a queue: see limits_in() in job_queue_store.cpp.
 -- fragment: queue_look
 -- gives: has_available next_due_in next_fire_in maintained_ago some_are_needed some_wait
 -- gives: some_are_blocked @queue_columns
+
+-- The settings of a queue: see queue_in() in sql_job_queue_store.cpp.
 -- fragment: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled

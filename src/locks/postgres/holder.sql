@@ -48,13 +48,11 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 --           The two rows are locked in the order of their clauses, the holder row first, so that
 --           nothing is written to the session row of a holder whose proof is open.
 -- own:      locks the caller's row before the header, because force_release locks holder rows
--- first.
---           It waits for proofs of the caller's own hold. If there is no row yet, it locks nothing.
---           `may` reads it in any case, so that it always runs.
+--           first. It waits for proofs of the caller's own hold. If there is no row yet, it locks
+--           nothing. `may` reads it in any case, so that it always runs.
 -- taken:    needs the state of `header`. If another grant has changed the row, the newest version
--- has
---           another fence, kind or count, and no row is changed. A waiter that queues changes none
---           of these, so tickets are tested on the newest version.
+--           has another fence, kind or count, and no row is changed. A waiter that queues changes
+--           none of these, so tickets are tested on the newest version.
 -- mark,
 -- made:     as in hold.sql.
 -- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
