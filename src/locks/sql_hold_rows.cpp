@@ -1,6 +1,8 @@
 #include "locks/sql_hold_rows.hpp"
 
+#include "columns_locks.hpp"
 #include "locks/holder_store.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold {
 
