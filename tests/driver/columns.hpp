@@ -125,7 +125,7 @@ inline void expect_declared_columns(
                 std::string said;
                 for (const auto& each : *found) said += each + ' ';
                 if (texts.source(name).starts_with("SHOW")) continue;  // read by its own names
-                // What a statement sets for its own commit comes last, and nobody reads it.
+                // The setting of a statement for its own commit comes last, and nobody reads it.
                 const bool sets =
                     !found->empty() && (found->back() == "set_config" || found->back() == "case");
                 const std::size_t count = list == declared.end() ? 1 : list->second;

@@ -109,7 +109,7 @@ protected:
 constexpr auto detached = [](auto& held) { (void)detach(std::move(held)); };
 constexpr auto detached_for = [](auto& held) { (void)detach_for(std::move(held), 1min); };
 constexpr auto released = [](auto& held) { EXPECT_EQ(held.release(), release_outcome::released); };
-// Of what is built on a lease: the lease itself is taken away, and lives on or not.
+// These take the lease away from the object that is built on it. The lease lives on or not.
 constexpr auto lease_released = [](auto& held) { held.lease().release(); };
 constexpr auto lease_taken = [](auto& held) { const lease taken = std::move(held.lease()); };
 constexpr auto lease_detached = [](auto& held) { (void)detach(std::move(held.lease())); };
