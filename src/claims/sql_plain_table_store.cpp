@@ -99,6 +99,7 @@ std::string plain_table_store::add_index_text(
 std::optional<found_row> plain_table_store::read(
     connection& inside, const versioned_mapping& mapping, const parameters& key
 ) const {
+    constexpr std::size_t availability = 0, row_begin = 1;
     claim_statement asking = begin("SELECT ");
     const bool is_claimable =
         !mapping.state.column.empty() || !mapping.claimed_by.empty() || !mapping.expires_at.empty();
@@ -114,7 +115,7 @@ std::optional<found_row> plain_table_store::read(
         asking.from(mapping.table).sql(" WHERE ").key_is(mapping.key, key).run(inside);
     if (found.rows.empty()) return std::nullopt;
     const row& first = found.rows[0];
-    if (first.is_null(1 + mapping.key.size())) {
+    if (first.is_null(row_begin + mapping.key.size())) {
         throw error(
             errc::constraint,
             "column " + mapping.version + " of table " + mapping.table.name +
@@ -123,8 +124,8 @@ std::optional<found_row> plain_table_store::read(
         );
     }
     return found_row{
-        versioned_row_of(first, 1, mapping.key.size(), mapping.columns.size()),
-        first.integer(0) == 1};
+        versioned_row_of(first, row_begin, mapping.key.size(), mapping.columns.size()),
+        first.integer(availability) == 1};
 }
 
 // Two ranges of one index, each with a limit of its own, because an OR of them would be a scan:

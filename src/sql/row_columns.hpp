@@ -42,7 +42,8 @@ inline std::vector<std::string> only_texts(const result& answer) {
     return all;
 }
 
-inline std::string text_or_empty(const row& from, std::size_t column) {
+template <class Column>
+std::string text_or_empty(const row& from, Column column) {
     return from.is_null(column) ? std::string{} : from.bytes(column);
 }
 

@@ -3,22 +3,27 @@
 #include "claims/mysql/table_catalogue.hpp"
 
 #include "leasehold/error.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
 constexpr std::string_view columns_sql = R"sql(
-SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, t.engine, t.table_type,
-       c.generation_expression, c.character_maximum_length, c.datetime_precision
+SELECT c.column_name AS name, c.data_type AS word, c.column_type AS type,
+       c.is_nullable AS is_nullable, t.engine AS engine, t.table_type AS table_type,
+       c.generation_expression AS made_of, c.character_maximum_length AS max_length,
+       c.datetime_precision AS fraction_digits
   FROM information_schema.columns c
   JOIN information_schema.tables t
     ON t.table_schema = c.table_schema AND t.table_name = c.table_name
  WHERE c.table_name = ? AND c.table_schema = )sql";
 constexpr std::string_view columns_order_sql = " ORDER BY c.ordinal_position";
 
-// The last column says that the planner may not use it: `ignored` YES, `is_visible` NO.
+// One more column says that the planner may not use it: is_ignored YES on MariaDB, is_visible NO on
+// MySQL.
 constexpr std::string_view indexes_sql =
-    "SELECT s.index_name, s.non_unique, s.column_name, s.collation, s.sub_part, ";
+    "SELECT s.index_name AS name, s.non_unique AS is_not_unique, s.column_name AS column_name,"
+    " s.collation AS direction, s.sub_part AS prefix_length, ";
 constexpr std::string_view indexes_where_sql = R"sql(
   FROM information_schema.statistics s
  WHERE s.index_type = 'BTREE' AND s.table_name = ? AND s.table_schema = )sql";
@@ -86,19 +91,21 @@ std::vector<std::string> labels_of(const std::string& type) {
 }
 
 column_shape column_of(const row& from) {
-    const std::string& word = from.bytes(1);
+    const std::string& word = from.bytes("word");
     column_shape column;
-    column.name = from.bytes(0);
+    column.name = from.bytes("name");
     column.kind = kind_of(word);
-    column.type = from.bytes(2);
-    column.is_nullable = from.bytes(3) == "YES";
+    column.type = from.bytes("type");
+    column.is_nullable = from.bytes("is_nullable") == "YES";
     column.is_unsigned = column.type.find("unsigned") != std::string::npos;
     column.bits = bits_of(word);
     if (word == "enum") column.labels = labels_of(column.type);
-    column.is_generated = !from.is_null(6) && !from.bytes(6).empty();
+    column.is_generated = !text_or_empty(from, "made_of").empty();
     const bool has_length = word.find("char") != std::string::npos;
-    if (has_length && !from.is_null(7)) column.max_length = from.integer(7);
-    if (!from.is_null(8)) column.fraction_digits = static_cast<int>(from.integer(8));
+    if (has_length && !from.is_null("max_length")) column.max_length = from.integer("max_length");
+    if (!from.is_null("fraction_digits")) {
+        column.fraction_digits = static_cast<int>(from.integer("fraction_digits"));
+    }
     return column;
 }
 
@@ -108,7 +115,7 @@ column_shape column_of(const row& from) {
 // accents, and with most collations in blanks at the end.
 
 constexpr std::string_view column_sql = R"sql(
-SELECT c.column_type, c.data_type, c.collation_name
+SELECT c.column_type AS type, c.data_type AS word, c.collation_name AS collation_name
   FROM information_schema.columns c
  WHERE c.table_name = ? AND c.column_name = ? AND c.table_schema = )sql";
 
@@ -116,8 +123,8 @@ SELECT c.column_type, c.data_type, c.collation_name
 // collation, so that it converts, rounds, pads and compares as the table's own does. A value that
 // the type does not have becomes null there.
 std::string held_as(const row& column, std::string_view alias) {
-    std::string type = column.bytes(0);
-    const std::string& word = column.bytes(1);
+    std::string type = column.bytes("type");
+    const std::string& word = column.bytes("word");
     if (word.find("binary") != std::string::npos || word.find("blob") != std::string::npos) {
         // JSON has no bytes. BINARY(n) alone changes a value.
         const std::string held = word == "binary" ? "CAST(? AS " + type + ")" : "?";
@@ -125,8 +132,8 @@ std::string held_as(const row& column, std::string_view alias) {
     }
     // MariaDB takes no SET there, and the catalogue may lack labels of an enumeration.
     if (word == "enum" || word == "set") type = "VARCHAR(255)";
-    if (!column.is_null(2)) {
-        const std::string& collation = column.bytes(2);
+    const std::string collation = text_or_empty(column, "collation_name");
+    if (!collation.empty()) {
         type += " CHARACTER SET " + collation.substr(0, collation.find('_'));
         type += " COLLATE " + collation;
     }
@@ -191,35 +198,37 @@ table_shape mysql_catalogue::look_up(connection& inside, const qualified_name& t
     table_shape found;
     for (const row& each : asked(columns_sql, columns_order_sql).rows) {
         found.columns.push_back(column_of(each));
-        if (each.is_null(5) || each.bytes(5) != "BASE TABLE")
+        if (text_or_empty(each, "table_type") != "BASE TABLE")
             found.unfit = "it is not a table";
-        else if (each.is_null(4) || each.bytes(4) != "InnoDB") {
+        else if (text_or_empty(each, "engine") != "InnoDB") {
             found.unfit = "its engine locks no rows: make it ENGINE=InnoDB";
         }
     }
     std::string indexes{indexes_sql};
-    indexes.append(is_mariadb_ ? "s.ignored" : "s.is_visible").append(indexes_where_sql);
+    indexes.append(is_mariadb_ ? "s.ignored AS is_ignored" : "s.is_visible AS is_visible");
+    indexes.append(indexes_where_sql);
     for (const row& each : asked(indexes, indexes_order_sql).rows) {
-        if (found.indexes.empty() || found.indexes.back().name != each.bytes(0)) {
+        if (found.indexes.empty() || found.indexes.back().name != each.bytes("name")) {
             index_shape& next = found.indexes.emplace_back();
-            next.name = each.bytes(0);
-            next.is_unique = each.integer(1) == 0;
+            next.name = each.bytes("name");
+            next.is_unique = each.integer("is_not_unique") == 0;
             next.is_primary = next.name == "PRIMARY";
-            next.is_ignored = each.bytes(5) == (is_mariadb_ ? "YES" : "NO");
+            next.is_ignored =
+                is_mariadb_ ? each.bytes("is_ignored") == "YES" : each.bytes("is_visible") == "NO";
         }
         index_shape& index = found.indexes.back();
-        const bool is_descending = !each.is_null(3) && each.bytes(3) == "D";
-        const std::string column = each.is_null(2) ? "" : each.bytes(2);
-        index.parts.push_back({column, is_descending, !each.is_null(4)});
+        const bool is_descending = text_or_empty(each, "direction") == "D";
+        const bool is_prefix = !each.is_null("prefix_length");
+        index.parts.push_back({text_or_empty(each, "column_name"), is_descending, is_prefix});
         ++index.own_parts;
     }
     append_primary_key(found);
     const auto is_so = [&](std::string_view question, const char* value) {
         const result said = inside.execute(question);
-        return !said.rows.empty() && said.rows[0].bytes(1) == value;
+        return !said.rows.empty() && said.rows[0].bytes("Value") == value;
     };
     found.has_several_writers = is_so(galera_sql, "ON") || is_so(group_sql, "OFF");
-    found.has_daylight_saving = inside.execute(daylight_saving_sql).rows.at(0).integer(0) == 1;
+    found.has_daylight_saving = only_integer(inside.execute(daylight_saving_sql)) == 1;
     return found;
 }
 
@@ -239,8 +248,9 @@ std::optional<std::string> mysql_catalogue::taken_for_one(
     const std::string asking = "SELECT 1 FROM " + held_as(shape, "x") + " JOIN " +
                                held_as(shape, "y") + " WHERE x.c = ? OR y.c = ? OR x.c = y.c";
     if (inside.execute(asking, {one, other, other, one}).rows.empty()) return std::nullopt;
-    const std::string& type = shape.bytes(0);
-    return shape.is_null(2) ? type : type + " with collation " + shape.bytes(2);
+    const std::string& type = shape.bytes("type");
+    const std::string collation = text_or_empty(shape, "collation_name");
+    return collation.empty() ? type : type + " with collation " + collation;
 }
 
 }  // namespace leasehold::mysql_dialect

@@ -16,6 +16,7 @@
 #include "claims/mysql/table_catalogue.hpp"
 #include "leasehold/error.hpp"
 #include "sql/mysql/dialect.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
@@ -187,7 +188,7 @@ public:
         newest.key_is(wanted.mapping.key, wanted.keys.at(0)).sql(locking(wanted.mapping.strength));
         const result found = newest.run(inside);
         if (found.rows.empty()) return got;
-        if (found.rows[0].integer(0) == 0) return {claim_status::none, {}};
+        if (only_integer(found) == 0) return {claim_status::none, {}};
         return plain_table_store::lock_by_key(inside, wanted);  // it was unlocked in between
     }
 
@@ -326,7 +327,7 @@ private:
         std::size_t next = 0;  // rows come in the order of their keys as a rule, as part is
         for (const row& each : asking.run(inside).rows) {
             versioned_row is = versioned_row_of(each, 0, mapping.key.size(), is_compared ? 1 : 0);
-            if (is_compared) is.claimed_as = is.columns.bytes(0);
+            if (is_compared) is.claimed_as = is.columns.bytes(only_column);
             const std::size_t at = position_of(is, part, next, is_compared);
             if (at == part.size()) {
                 answer.has_strangers = true;
@@ -398,7 +399,7 @@ private:
         newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
         newest.key_is(mapping.key, at.key).sql(" FOR UPDATE SKIP LOCKED");
         const result found = newest.run(inside);
-        return found.rows.empty() || found.rows[0].integer(0) == 1;
+        return found.rows.empty() || only_integer(found) == 1;
     }
 
     std::string_view locking(lock_strength strength) const {
@@ -412,7 +413,7 @@ private:
         const result said = inside.execute(
             "SHOW SESSION VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation'"
         );
-        return !said.rows.empty() && said.rows[0].bytes(1) == "ON";
+        return !said.rows.empty() && said.rows[0].bytes("Value") == "ON";
     }
 
     const std::string_view share_;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "leasehold/error.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 // fails for a schema that the user lacks the right to use; pg_table_is_visible() leaves such a
 // schema out. A locking clause needs the right to UPDATE some column, no matter which.
 constexpr std::string_view table_sql = R"sql(
-SELECT c.oid::bigint, coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
-       coalesce(has_any_column_privilege(c.oid, 'UPDATE'), false)
+SELECT c.oid::bigint AS id,
+       coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_be_reached,
+       coalesce(has_any_column_privilege(c.oid, 'UPDATE'), false) AS may_be_locked
   FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relname = $1::name
@@ -38,7 +40,7 @@ WITH RECURSIVE layer AS (
      UNION SELECT relid::oid FROM pg_partition_tree($1::bigint::oid::regclass)
      UNION SELECT relid::oid FROM pg_partition_ancestors($1::bigint::oid::regclass)
 )
-SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
+SELECT a.attname::text AS name, format_type(a.atttypid, a.atttypmod) AS type, l.is_not_null,
        CASE WHEN b.typname IN ('int2', 'int4', 'int8') THEN 'integer'
             WHEN b.typname IN ('numeric', 'float4', 'float8') THEN 'number'
             WHEN b.typcategory = 'S' THEN 'text'
@@ -46,38 +48,38 @@ SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
             WHEN b.typname = 'timestamptz' THEN 'instant'
             WHEN b.typname = 'timestamp' THEN 'utc'
             WHEN b.typname = 'bool' THEN 'boolean'
-            ELSE 'other' END,
+            ELSE 'other' END AS kind,
        CASE WHEN c.relkind NOT IN ('r', 'p') THEN 'it is not a table'
             WHEN c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhparent = c.oid)
             THEN 'other tables inherit from it, and no key is unique over them all'
-            ELSE '' END,
-       a.attgenerated <> '' OR a.attidentity = 'a',
+            ELSE '' END AS unfit,
+       a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
        EXISTS (SELECT 1
                  FROM part
                  JOIN pg_partitioned_table p ON p.partrelid = part.id
                  JOIN pg_attribute k ON k.attrelid = part.id AND k.attnum = ANY (p.partattrs)
-                WHERE k.attname = a.attname),
+                WHERE k.attname = a.attname) AS is_partition_key,
        EXISTS (SELECT 1
                  FROM part
                  JOIN pg_index i ON i.indrelid = part.id AND i.indisunique
                   AND i.indpred IS NULL AND i.indexprs IS NULL
                  JOIN pg_attribute k ON k.attrelid = part.id
                   AND k.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
-                WHERE k.attname = a.attname),
+                WHERE k.attname = a.attname) AS is_referable,
        CASE WHEN b.typname = 'int2' THEN 16
             WHEN b.typname IN ('int4', 'float4') THEN 32
-            ELSE 64 END,
+            ELSE 64 END AS bits,
        CASE WHEN b.typname IN ('varchar', 'bpchar') AND l.modifier > 4
-            THEN l.modifier - 4 ELSE 0 END,
+            THEN l.modifier - 4 ELSE 0 END AS max_length,
        CASE WHEN b.typname IN ('timestamp', 'timestamptz') AND l.modifier >= 0
-            THEN l.modifier ELSE 6 END,
+            THEN l.modifier ELSE 6 END AS fraction_digits,
        (SELECT coalesce(string_agg(n.enumlabel || chr(10), ''), '')
           FROM pg_enum n
-         WHERE n.enumtypid = b.oid),
-       coalesce(has_column_privilege(c.oid, a.attnum, 'SELECT'), false),
-       coalesce(has_column_privilege(c.oid, a.attnum, 'UPDATE'), false),
-       b.typname::text,
-       CASE WHEN b.typname = 'numeric' AND l.modifier >= 4 THEN l.modifier - 4 ELSE 0 END,
+         WHERE n.enumtypid = b.oid) AS labels,
+       coalesce(has_column_privilege(c.oid, a.attnum, 'SELECT'), false) AS may_be_read,
+       coalesce(has_column_privilege(c.oid, a.attnum, 'UPDATE'), false) AS may_be_changed,
+       b.typname::text AS word,
+       CASE WHEN b.typname = 'numeric' AND l.modifier >= 4 THEN l.modifier - 4 ELSE 0 END AS digits,
        coalesce(e.typtype, b.typtype) <> 'b'
        OR EXISTS (SELECT 1
                     FROM pg_opclass o
@@ -87,9 +89,10 @@ SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
                           OR EXISTS (SELECT 1 FROM pg_cast k
                                       WHERE k.castsource = coalesce(e.oid, b.oid)
                                         AND k.casttarget = o.opcintype
-                                        AND k.castmethod = 'b' AND k.castcontext = 'i'))),
+                                        AND k.castmethod = 'b' AND k.castcontext = 'i')))
+       AS is_comparable,
        CASE WHEN b.typarray <> 0 AND b.typcategory <> 'A'
-            THEN quote_ident(m.nspname) || '.' || quote_ident(b.typname) ELSE '' END
+            THEN quote_ident(m.nspname) || '.' || quote_ident(b.typname) ELSE '' END AS element_type
   FROM layer l
   JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'
   JOIN pg_namespace m ON m.oid = b.typnamespace
@@ -100,8 +103,9 @@ SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
 
 // One row per part of each usable index.
 constexpr std::string_view indexes_sql = R"sql(
-SELECT i.indexrelid::regclass::text, i.indisunique, i.indpred IS NOT NULL, a.attname::text,
-       (i.indoption[n.n - 1] & 1)::bigint, NOT i.indimmediate
+SELECT i.indexrelid::regclass::text AS name, i.indisunique AS is_unique,
+       i.indpred IS NOT NULL AS is_partial, a.attname::text AS column_name,
+       (i.indoption[n.n - 1] & 1)::bigint AS is_descending, NOT i.indimmediate AS is_deferrable
   FROM pg_index i
   JOIN pg_class c ON c.oid = i.indexrelid
   JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
@@ -130,27 +134,27 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 column_shape column_of(const row& from) {
     column_shape column;
-    column.name = from.text(0);
-    column.type = from.text(1);
-    column.is_nullable = from.integer(2) == 0;
-    column.kind = kind_of(from.text(3));
-    column.is_generated = from.integer(5) == 1;
-    column.is_partition_key = from.integer(6) == 1;
-    column.is_referable = from.integer(7) == 1;
-    column.bits = static_cast<int>(from.integer(8));
-    column.max_length = from.integer(9);
-    column.fraction_digits = static_cast<int>(from.integer(10));
-    column.labels = lines_of(from.text(11));
-    column.may_be_read = from.integer(12) == 1;
-    column.may_be_changed = from.integer(13) == 1;
-    column.is_date = from.text(14) == "date";
-    column.is_uuid = from.text(14) == "uuid";
-    const std::int64_t digits = from.integer(15);
+    column.name = from.text("name");
+    column.type = from.text("type");
+    column.is_nullable = from.integer("is_not_null") == 0;
+    column.kind = kind_of(from.text("kind"));
+    column.is_generated = from.integer("is_generated") == 1;
+    column.is_partition_key = from.integer("is_partition_key") == 1;
+    column.is_referable = from.integer("is_referable") == 1;
+    column.bits = static_cast<int>(from.integer("bits"));
+    column.max_length = from.integer("max_length");
+    column.fraction_digits = static_cast<int>(from.integer("fraction_digits"));
+    column.labels = lines_of(from.text("labels"));
+    column.may_be_read = from.integer("may_be_read") == 1;
+    column.may_be_changed = from.integer("may_be_changed") == 1;
+    column.is_date = from.text("word") == "date";
+    column.is_uuid = from.text("word") == "uuid";
+    const std::int64_t digits = from.integer("digits");
     column.precision = static_cast<int>(digits >> 16);
     // Since 15 the scale may be negative, in 11 bits.
     column.scale = static_cast<int>(((digits & 0x7ff) ^ 0x400) - 0x400);
-    column.is_comparable = from.integer(16) == 1;
-    column.element_type = from.text(17);
+    column.is_comparable = from.integer("is_comparable") == 1;
+    column.element_type = from.text("element_type");
     return column;
 }
 
@@ -180,11 +184,11 @@ constexpr std::string_view column_sql =
     "      FROM layer l"
     "      JOIN pg_type t ON t.oid = l.type AND t.typtype = 'd'"
     ") "
-    "SELECT format_type(b.oid, l.modifier), format_type(h.atttypid, h.atttypmod),"
+    "SELECT format_type(b.oid, l.modifier) AS base, format_type(h.atttypid, h.atttypmod) AS type,"
     "       coalesce((SELECT quote_ident(s.nspname) || '.' || quote_ident(o.collname)"
     "                   FROM pg_collation o"
     "                   JOIN pg_namespace s ON s.oid = o.collnamespace"
-    "                  WHERE o.oid = h.attcollation), '')"
+    "                  WHERE o.oid = h.attcollation), '') AS collation_name"
     "  FROM here h CROSS JOIN layer l"
     "  JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'";
 
@@ -233,31 +237,33 @@ table_shape postgres_catalogue::look_up(connection& inside, const qualified_name
     table_shape found;
     const result named = inside.execute(table_sql, {table.name, table.schema});
     if (named.rows.empty()) return found;
-    const value id = named.rows[0].at(0);
-    found.may_be_reached = named.rows[0].integer(1) == 1;
-    found.may_be_locked = named.rows[0].integer(2) == 1;
+    const value id = named.rows[0].at("id");
+    found.may_be_reached = named.rows[0].integer("may_be_reached") == 1;
+    found.may_be_locked = named.rows[0].integer("may_be_locked") == 1;
     for (const row& each : inside.execute(columns_sql, {id}).rows) {
         found.columns.push_back(column_of(each));
-        found.unfit = each.text(4);
+        found.unfit = each.text("unfit");
     }
     std::string last;
     for (const row& each : inside.execute(indexes_sql, {id}).rows) {
-        if (found.indexes.empty() || each.text(0) != last) {
-            last = each.text(0);
+        if (found.indexes.empty() || each.text("name") != last) {
+            last = each.text("name");
             index_shape& next = found.indexes.emplace_back();
             next.name = last;
-            next.is_unique = each.integer(1) == 1;
-            next.is_partial = each.integer(2) == 1;
-            next.is_deferrable = each.integer(5) == 1;
+            next.is_unique = each.integer("is_unique") == 1;
+            next.is_partial = each.integer("is_partial") == 1;
+            next.is_deferrable = each.integer("is_deferrable") == 1;
         }
         index_shape& index = found.indexes.back();
-        index.parts.push_back({each.is_null(3) ? "" : each.text(3), each.integer(4) == 1});
+        const bool is_descending = each.integer("is_descending") == 1;
+        index.parts.push_back({text_or_empty(each, "column_name"), is_descending});
         ++index.own_parts;
     }
     if (found.columns.empty()) return found;
-    for (const row& each : inside.execute(finer_sql, {table.name, table.schema}).rows) {
+    const result finer = inside.execute(finer_sql, {table.name, table.schema});
+    for (const std::string& each : only_texts(finer)) {
         for (index_shape& index : found.indexes) {
-            if (index.name == each.text(0)) index.is_finer = true;
+            if (index.name == each) index.is_finer = true;
         }
     }
     return found;
@@ -273,8 +279,8 @@ std::optional<std::string> postgres_catalogue::taken_for_one(
 ) const {
     const result found = inside.execute(column_sql, {table.name, table.schema, column});
     const row& shape = found.rows.at(0);
-    const std::string& collation = shape.text(2);
-    std::string as_column = " AS " + shape.text(0) + ")";
+    const std::string& collation = shape.text("collation_name");
+    std::string as_column = " AS " + shape.text("base") + ")";
     if (!collation.empty()) as_column += " COLLATE " + collation;
     const std::string asking = "SELECT 1 FROM (SELECT CAST($1" + as_column +
                                " AS c) AS x, (SELECT CAST($2" + as_column +
@@ -292,14 +298,14 @@ std::optional<std::string> postgres_catalogue::taken_for_one(
         if (failure.is_transient()) throw;
         throw error(
             errc::schema_mismatch,
-            "column " + column + " is " + shape.text(1) +
+            "column " + column + " is " + shape.text("type") +
                 " and cannot hold what the mapping compares it with: " + failure.what(),
             {failure.sqlstate(), failure.native_code(), failure.server_message(), false}
         );
     }
     if (is_guarded) inside.execute("RELEASE SAVEPOINT leasehold_equality");
     if (!is_one) return std::nullopt;
-    return shape.text(1) + (collation.empty() ? "" : " with collation " + collation);
+    return shape.text("type") + (collation.empty() ? "" : " with collation " + collation);
 }
 
 }  // namespace leasehold::postgres_dialect

@@ -17,6 +17,7 @@
 #include "leasehold/error.hpp"
 #include "sql/postgres/array_columns.hpp"
 #include "sql/postgres/dialect.hpp"
+#include "sql/row_columns.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
@@ -101,11 +102,11 @@ public:
         if (inside.is_untouched()) return true;
         const row said = inside
                              .execute(
-                                 "SELECT current_setting('transaction_isolation'),"
-                                 " current_setting('transaction_read_only')"
+                                 "SELECT current_setting('transaction_isolation') AS level,"
+                                 " current_setting('transaction_read_only') AS is_read_only"
                              )
                              .rows.at(0);
-        if (said.text(1) != "off") {
+        if (said.text("is_read_only") != "off") {
             throw error(
                 errc::read_only,
                 "a claim locks rows and this transaction is read-only, where that would abort it: "
@@ -113,7 +114,7 @@ public:
             );
         }
         // READ UNCOMMITTED is another name of READ COMMITTED.
-        const std::string& level = said.text(0);
+        const std::string& level = said.text("level");
         if (level == "read committed" || level == "read uncommitted") return true;
         throw error(
             errc::wrong_transaction,
@@ -170,11 +171,13 @@ public:
         result found = asking.run(inside);
         require_at_most(static_cast<std::size_t>(wanted.count), found.affected_rows, mapping);
         std::sort(found.rows.begin(), found.rows.end(), [](const row& one, const row& other) {
-            return one.integer(0) < other.integer(0);
+            return one.integer("place") < other.integer("place");
         });
         several_claimed got;
+        constexpr std::size_t key = 1;  // behind `place`
         for (const row& each : found.rows) {
-            got.rows.push_back(versioned_row_of(each, 1, mapping.key.size(), mapping.columns.size())
+            got.rows.push_back(
+                versioned_row_of(each, key, mapping.key.size(), mapping.columns.size())
             );
         }
         const bool is_short = got.rows.size() < static_cast<std::size_t>(wanted.count);
@@ -296,8 +299,8 @@ private:
     static void set_at(
         const result& places, change_outcome outcome, std::vector<change_outcome>& outcomes
     ) {
-        for (const row& each : places.rows) {
-            change_outcome& of = outcomes.at(static_cast<std::size_t>(each.integer(0)) - 1);
+        for (const std::int64_t place : only_integers(places)) {
+            change_outcome& of = outcomes.at(static_cast<std::size_t>(place) - 1);
             if (of != change_outcome::done) of = outcome;
         }
     }

@@ -9,6 +9,7 @@
 #include "claims/sql_stores.hpp"
 #include "claims/table_store.hpp"
 #include "leasehold/error.hpp"
+#include "sql/row_columns.hpp"
 #include "sql/sql_text.hpp"
 #include "sql/sqlite/dialect.hpp"
 
@@ -53,16 +54,19 @@ constexpr claim_words words{
     .utc_type = "TEXT",
 };
 
-// The pragmas below fail if the schema does not exist.
+// The pragmas below fail if the schema does not exist. SQLite promises the name of a column for an
+// AS alone.
 constexpr std::string_view schema_sql = "SELECT 1 FROM pragma_database_list WHERE name = ?1";
 constexpr std::string_view columns_sql =
-    "SELECT name, upper(type), \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, ?2)"
-    " ORDER BY cid";
+    "SELECT name AS name, upper(type) AS type, \"notnull\" AS is_not_null, pk AS key_place,"
+    " hidden AS hidden FROM pragma_table_xinfo(?1, ?2) ORDER BY cid";
 constexpr std::string_view indexes_sql =
-    "SELECT name, \"unique\", partial, origin FROM pragma_index_list(?1, ?2) ORDER BY seq";
+    "SELECT name AS name, \"unique\" AS is_unique, partial AS is_partial, origin AS origin"
+    " FROM pragma_index_list(?1, ?2) ORDER BY seq";
 // Key parts, then the rowid or primary key that SQLite appends; the rowid has no name.
 constexpr std::string_view parts_sql =
-    "SELECT name, \"desc\", \"key\" FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno";
+    "SELECT name AS name, \"desc\" AS is_descending, \"key\" AS is_own"
+    " FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno";
 
 // Follows the rules of column affinity, in their order (sqlite.org/datatype3.html, section 3.1).
 column_kind kind_of(const std::string& type) {
@@ -89,7 +93,8 @@ bool is_busy(const error& failure) {
 constexpr std::string_view type_sql =
     "SELECT upper(type) FROM pragma_table_xinfo(?1, ?2) WHERE lower(name) = lower(?3)";
 constexpr std::string_view collations_sql =
-    "SELECT name, coll FROM pragma_index_xinfo(?1, ?2) WHERE \"key\" AND name IS NOT NULL";
+    "SELECT name AS name, coll AS collation FROM pragma_index_xinfo(?1, ?2)"
+    " WHERE \"key\" AND name IS NOT NULL";
 
 std::string name_of(const std::string& identifier) {
     return quoted_identifier(identifier, '`');
@@ -141,13 +146,14 @@ public:
         for (const row& each : inside.execute(columns_sql, {table.name, schema}).rows) {
             constexpr std::int64_t first_generated = 2;  // virtual; 3 is stored
             column_shape column;
-            column.name = each.text(0);
-            column.type = each.text(1);
+            column.name = each.text("name");
+            column.type = each.text("type");
             column.kind = kind_of(column.type);
-            column.is_nullable = each.integer(2) == 0;
-            column.is_generated = each.integer(4) >= first_generated;
-            if (each.integer(3) > 0) ++key_columns;
-            if (each.integer(3) > 0 && column.type == "INTEGER") rowid_column = column.name;
+            column.is_nullable = each.integer("is_not_null") == 0;
+            column.is_generated = each.integer("hidden") >= first_generated;
+            const bool is_in_key = each.integer("key_place") > 0;
+            if (is_in_key) ++key_columns;
+            if (is_in_key && column.type == "INTEGER") rowid_column = column.name;
             found.columns.push_back(std::move(column));
         }
         if (key_columns != 1) rowid_column.clear();
@@ -162,14 +168,14 @@ public:
         }
         for (const row& each : inside.execute(indexes_sql, {table.name, schema}).rows) {
             index_shape index;
-            index.name = each.text(0);
-            index.is_unique = each.integer(1) == 1;
-            index.is_partial = each.integer(2) == 1;
-            index.is_primary = each.text(3) == "pk";
+            index.name = each.text("name");
+            index.is_unique = each.integer("is_unique") == 1;
+            index.is_partial = each.integer("is_partial") == 1;
+            index.is_primary = each.text("origin") == "pk";
             for (const row& part : inside.execute(parts_sql, {index.name, schema}).rows) {
-                const std::string name = part.is_null(0) ? rowid_column : part.text(0);
-                index.parts.push_back({name, part.integer(1) == 1});
-                if (part.integer(2) == 1) ++index.own_parts;
+                const std::string name = part.is_null("name") ? rowid_column : part.text("name");
+                index.parts.push_back({name, part.integer("is_descending") == 1});
+                if (part.integer("is_own") == 1) ++index.own_parts;
             }
             index.is_finer = index.is_unique && is_finer(inside, table, index.name);
             found.indexes.push_back(std::move(index));
@@ -185,25 +191,26 @@ public:
         const value& other
     ) const override {
         const auto shape = inside.execute(type_sql, {table.name, schema_of(table), column});
-        const std::string type = shape.rows.at(0).text(0);
+        const std::string type = only_text(shape);
         const std::string held = held_as(type, "?1");
         const std::string other_held = held_as(type, "?2");
         const row said = inside
                              .execute(
-                                 "SELECT " + count_of(table, column, held, other_held) + ", " +
-                                     held + " = " + other_held,
+                                 "SELECT " + count_of(table, column, held, other_held) +
+                                     " AS told_apart, " + held + " = " + other_held + " AS is_one",
                                  {one, other}
                              )
                              .rows.at(0);
-        if (said.integer(0) != 1) return std::nullopt;
+        if (said.integer("told_apart") != 1) return std::nullopt;
         const std::string is_type = type.empty() ? "of no type" : type;
-        if (said.integer(1) == 1) return is_type;  // its type alone makes them one
+        if (said.integer("is_one") == 1) return is_type;  // its type alone makes them one
         std::string names;
-        for (const row& each : inside.execute("SELECT name FROM pragma_collation_list").rows) {
+        const result all = inside.execute("SELECT name FROM pragma_collation_list");
+        for (const std::string& each : only_texts(all)) {
             const auto is_one =
-                inside.execute("SELECT ?1 = ?2 COLLATE " + name_of(each.text(0)), {one, other});
-            if (is_one.rows.at(0).integer(0) != 1) continue;
-            names += (names.empty() ? "" : " or ") + each.text(0);
+                inside.execute("SELECT ?1 = ?2 COLLATE " + name_of(each), {one, other});
+            if (only_integer(is_one) != 1) continue;
+            names += (names.empty() ? "" : " or ") + each;
         }
         return is_type + " with collation " + names;
     }
@@ -303,7 +310,7 @@ private:
     ) {
         const auto parts = inside.execute(collations_sql, {index, schema_of(table)}).rows;
         return std::any_of(parts.begin(), parts.end(), [&](const row& part) {
-            return is_finer_than(inside, table, part.text(0), part.text(1));
+            return is_finer_than(inside, table, part.text("name"), part.text("collation"));
         });
     }
 
