@@ -52,7 +52,8 @@ private:
     // there is none to release; inside neither of the two has any effect together.
     bool is_in_explicit_transaction() {
         if (server().engine == engine::mariadb) {
-            return run("SELECT @@in_transaction LIMIT 1", nullptr).rows.at(0).integer(0) == 1;
+            constexpr std::size_t is_open = 0;  // its name comes in any character set
+            return run("SELECT @@in_transaction LIMIT 1", nullptr).rows.at(0).integer(is_open) == 1;
         }
         constexpr int no_such_savepoint = 1305;
         run("SAVEPOINT leasehold_probe", nullptr);

@@ -111,11 +111,11 @@ std::unique_ptr<left_work> owned_connection::left() const {
 void owned_connection::set_up(const address& to) {
     const result said = run(first_question);
     const row& first = said.rows.at(0);
-    server_ = server_from(first.text(0));
+    server_ = server_from(first.text("server_version"));
     server_.transport = transport_to(to);
-    rolls_back_on_timeout_ = first.integer(1) != 0;
-    number_ = first.integer(5);
-    server_place_ = first.text(6);
+    rolls_back_on_timeout_ = first.integer("rolls_back") != 0;
+    number_ = first.integer("connection_number");
+    server_place_ = first.text("server_place");
     place_ = title_of(server_.engine) + " at " + place_of(to);
     const bool is_mariadb = server_.engine == engine::mariadb;
     if (server_.version < (is_mariadb ? 100600 : 80001)) {
@@ -124,10 +124,11 @@ void owned_connection::set_up(const address& to) {
             place_ + " is too old (" + server_.version_text +
                 "): leasehold needs MySQL 8.0.1 or MariaDB 10.6"};
     }
-    if (first.integer(2) < max_allowed_packet_min) {
+    const std::int64_t max_allowed_packet = first.integer("max_allowed_packet");
+    if (max_allowed_packet < max_allowed_packet_min) {
         throw error{
             errc::unsupported,
-            place_ + " takes no statement longer than " + std::to_string(first.integer(2)) +
+            place_ + " takes no statement longer than " + std::to_string(max_allowed_packet) +
                 " bytes: set its max_allowed_packet to " + std::to_string(max_allowed_packet_min) +
                 " or more"};
     }
@@ -152,7 +153,7 @@ void owned_connection::set_up(const address& to) {
 // strip TLS from a connection can also pretend to speak it.
 void owned_connection::require_tls() {
     const result said = run("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
-    if (!said.rows.empty() && !said.rows[0].text(1).empty()) return;
+    if (!said.rows.empty() && !said.rows[0].text("Value").empty()) return;
     throw error{
         errc::connection_failed,
         place_ +

@@ -43,16 +43,16 @@ private:
     // in its present state for at least the time since it was given up. An account sees its own
     // connections.
     bool is_there(connection& by) const {
-        constexpr std::size_t number_column = 0, age_column = 5;
-        const std::string which = "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
-        if (by.execute(which, {}).rows.at(0).text(0) != server_) return false;
+        constexpr const char* which =
+            "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) AS server_place LIMIT 1";
+        if (by.execute(which, {}).rows.at(0).text("server_place") != server_) return false;
         const result up = by.execute("SHOW GLOBAL STATUS LIKE 'Uptime'", {});
-        if (std::stoll(up.rows.at(0).text(1)) < since(made_)) return false;
+        if (std::stoll(up.rows.at(0).text("Value")) < since(made_)) return false;
         const auto age = since(given_up_);
         const result all = by.execute("SHOW PROCESSLIST", {});
         return std::any_of(all.rows.begin(), all.rows.end(), [&](const row& each) {
-            return each.integer(number_column) == number_ && !each.is_null(age_column) &&
-                   each.integer(age_column) >= age;
+            return each.integer("Id") == number_ && !each.is_null("Time") &&
+                   each.integer("Time") >= age;
         });
     }
 

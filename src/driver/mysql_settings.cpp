@@ -49,10 +49,10 @@ constexpr std::int64_t wait_timeout_min_s = 3600;
 std::string pinned_settings(engine which, const row& first) {
     std::string text{pinned_on_both};
     text += which == engine::mariadb ? pinned_on_mariadb : pinned_on_mysql;
-    const std::int64_t wait_timeout_s = std::max(first.integer(3), wait_timeout_min_s);
+    const std::int64_t wait_timeout_s = std::max(first.integer("wait_timeout"), wait_timeout_min_s);
     text += ", wait_timeout = " + std::to_string(wait_timeout_s);
     // Only if init_connect has set it: `secure_timestamp` of MariaDB forbids to name it at all.
-    if (first.integer(4) != 0) text += ", timestamp = DEFAULT";
+    if (first.integer("has_timestamp") != 0) text += ", timestamp = DEFAULT";
     return text;
 }
 
@@ -60,13 +60,13 @@ void require_unbent(const std::string& place, const row& answer) {
     const auto refuse = [&place](const std::string& why) {
         throw error{errc::unsupported, place + ": " + why};
     };
-    if (answer.integer(0) != 0) {
+    if (answer.integer(lent_columns::has_limit) != 0) {
         refuse("its sql_select_limit would cut our answers: set it to 18446744073709551615");
     }
-    if (answer.integer(1) != 0) {
+    if (answer.integer(lent_columns::has_timestamp) != 0) {
         refuse("its timestamp is set, which would hide what has expired: SET timestamp = DEFAULT");
     }
-    for (const std::size_t column : {std::size_t{2}, std::size_t{3}}) {
+    for (const std::size_t column : {lent_columns::sent_set, lent_columns::received_set}) {
         if (answer.text(column) == "utf8mb4") continue;
         refuse(
             "its character set (" + answer.text(column) +

@@ -44,9 +44,9 @@ void owned_connection::set_up(local_clock::time_point until) {
             throw set_up_error(address_, failure);
         }
         const row set = rows_of(answer.results.at(0).at(0).get()).at(0);
-        is_pooled_ = set.integer(0) == 1;
+        is_pooled_ = set.integer("is_shared") == 1;
         server_.is_pooled = is_pooled_;
-        checks_client_ = set.integer(4) == 1;
+        checks_client_ = set.integer("checks_client") == 1;
         note_place(set, asked);
         if (!is_pooled_) known_->waits.end_on(handle_.get(), origin_, until);
         return;
@@ -55,14 +55,13 @@ void owned_connection::set_up(local_clock::time_point until) {
 
 // A standby has no WAL of its own to name.
 void owned_connection::note_place(const row& set, set_up_question asked) {
-    constexpr std::size_t standby = 5, origin = 6, system = 7, timeline = 8;
     constexpr int hexadecimal = 16;
     if (asked == set_up_question::settings_alone) return;
-    was_standby_ = set.integer(standby) == 1;
-    origin_ = {set.text(origin), asked};
+    was_standby_ = set.integer("is_standby") == 1;
+    origin_ = {set.text("origin"), asked};
     if (asked != set_up_question::all) return;
-    if (set.is_null(system) || set.is_null(timeline)) return;
-    place_ = {set.text(system), std::stoll(set.text(timeline), nullptr, hexadecimal)};
+    if (set.is_null("system") || set.is_null("timeline")) return;
+    place_ = {set.text("system"), std::stoll(set.text("timeline"), nullptr, hexadecimal)};
     if (!is_pooled_) server_.place = place_.system + '/' + std::to_string(place_.timeline);
     is_past_ = !known_->data.note(place_);
 }
@@ -73,10 +72,11 @@ bool owned_connection::is_standby() {
     const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
     if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";
     if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) return was_standby_;
-    const std::array batch{message{message_kind::query, "", "SELECT pg_is_in_recovery()"}};
+    const std::array batch{
+        message{message_kind::query, "", "SELECT pg_is_in_recovery() AS is_standby"}};
     const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
     if (answer.end != exchange_end::answered || answer.failure() != nullptr) return was_standby_;
-    return rows_of(answer.results.at(0).at(0).get()).at(0).integer(0) == 1;
+    return rows_of(answer.results.at(0).at(0).get()).at(0).integer("is_standby") == 1;
 }
 
 bool owned_connection::is_refused_by_standby(const PGresult* failure) {

@@ -92,14 +92,14 @@ std::string origin_words(set_up_question how) {
 std::string set_up_text(set_up_question how) {
     std::string asked;
     if (how != set_up_question::settings_alone) {
-        asked += ", pg_is_in_recovery(), " + origin_words(how);
+        asked += ", pg_is_in_recovery() AS is_standby, " + origin_words(how) + " AS origin";
     }
     // The timeline that is written now: the control file has it only after a checkpoint.
     if (how == set_up_question::all) {
         asked +=
-            ", (pg_control_system()).system_identifier::text,"
+            ", (pg_control_system()).system_identifier::text AS system,"
             " CASE WHEN NOT pg_is_in_recovery()"
-            " THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
+            " THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline";
     }
     return "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"
            " SELECT is_shared,"
@@ -109,7 +109,7 @@ std::string set_up_text(set_up_question how) {
            " CASE WHEN $3::int = 1"
            " AND current_setting('client_connection_check_interval', true) IS NOT NULL"
            " THEN set_config('client_connection_check_interval', '1000', is_shared) END"
-           " IS NOT NULL" +
+           " IS NOT NULL AS checks_client" +
            asked + pinned_columns("is_shared") +
            raised_column("idle_in_transaction_session_timeout", "$2") +
            raised_column("transaction_timeout", "$2") +

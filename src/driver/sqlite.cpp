@@ -208,7 +208,9 @@ private:
         const auto version = data_version();
         return std::exchange(heard_version_, version) != version;
     }
-    std::int64_t data_version() { return execute("PRAGMA data_version", {}).rows.at(0).integer(0); }
+    std::int64_t data_version() {
+        return execute("PRAGMA data_version", {}).rows.at(0).integer("data_version");
+    }
 
     static int on_busy(void* self, int naps) {
         auto& me = *static_cast<sqlite_connection*>(self);

@@ -233,16 +233,28 @@ std::string fake_server::greeting(const std::string& version) {
 }
 
 std::string fake_server::set_up_answer() {
-    const std::vector<std::string> columns{
-        "f", "read committed", "9500", "9500", "t", "f", "origin", "1", "00000001"};
+    struct column {
+        std::string name;
+        std::string value;
+        bool is_truth = false;
+    };
+    const std::vector<column> columns{
+        {"is_shared", "f", true},
+        {"default_transaction_isolation", "read committed"},
+        {"statement_timeout", "9500"},
+        {"lock_timeout", "9500"},
+        {"checks_client", "t", true},
+        {"is_standby", "f", true},
+        {"origin", "origin"},
+        {"system", "1"},
+        {"timeline", "00000001"}};
     std::string names = big_endian(static_cast<std::uint32_t>(columns.size()), 2);
     std::string values = names;
-    for (std::size_t index = 0; index < columns.size(); ++index) {
-        const bool is_truth = index == 0 || index == 4 || index == 5;
-        names += text("c") + big_endian(0, 4) + big_endian(0, 2) +
-                 big_endian(is_truth ? 16 : 25, 4) + big_endian(0, 2) + big_endian(0, 4) +
+    for (const column& each : columns) {
+        names += text(each.name) + big_endian(0, 4) + big_endian(0, 2) +
+                 big_endian(each.is_truth ? 16 : 25, 4) + big_endian(0, 2) + big_endian(0, 4) +
                  big_endian(0, 2);
-        values += big_endian(static_cast<std::uint32_t>(columns[index].size()), 4) + columns[index];
+        values += big_endian(static_cast<std::uint32_t>(each.value.size()), 4) + each.value;
     }
     return message('1', "") + message('2', "") + message('T', names) + message('D', values) +
            message('C', text("SELECT 1")) + message('Z', "I");
