@@ -146,15 +146,25 @@ LEASEHOLD_EXPORT std::vector<queue_info> list_queues(const database& db);
 
 LEASEHOLD_EXPORT std::optional<job_info> find_job(const database& db, job_id id);
 
+enum class job_order { oldest_first = 1, newest_first = 2 };  // by id
+
+// An empty member asks for nothing. A queue together with a state is served by an index where jobs
+// have ended; for every other member the jobs are read in their order, in statements of 10,000.
 struct job_filter {
-    std::string queue{};               // empty: of all queues
-    std::optional<job_state> state{};  // nothing: of all
-    std::optional<job_id> after{};     // greater ids only: the next page
-    int limit = 100;                   // 1 to 10,000
+    std::string queue{};
+    std::optional<job_state> state{};
+    std::string kind{};
+    std::string ordering_key{};
+    std::string error_text{};  // a part of the error of its last failed attempt
+    // Ended within so long, or enqueued if it has not ended; by the database's clock, from 1 us on.
+    std::optional<std::chrono::microseconds> since{};
+    job_order order = job_order::oldest_first;
+    std::optional<job_id> after{};  // those behind this one in that order: the next page
+    int limit = 100;                // 1 to 10,000
 };
 using job_page = page<job_info, job_id>;
 
-// By id. Lists jobs that have ended as long as they are kept.
+// Lists jobs that have ended as long as they are kept.
 LEASEHOLD_EXPORT job_page list_jobs(const database& db, const job_filter& filter = {});
 
 enum class cancel_outcome {

@@ -249,14 +249,33 @@ job_page list_jobs(const database& db, const job_filter& filter) {
     constexpr int most = 10'000;
     if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
     if (!filter.queue.empty()) require_name(filter.queue, "queue");
-    job_filter and_one_more = filter;
-    ++and_one_more.limit;
-    job_page some{read_again(db, [&](connection& on, store_set& stores) {
-        return stores.get<job_queue_store>().list(on, and_one_more);
-    })};
-    if (some.size() <= static_cast<std::size_t>(filter.limit)) return some;
-    some.items.pop_back();
-    some.next = some.items.back().id;
+    if (filter.since && *filter.since <= seconds{0})
+        refuse_input("jobs are listed since a time ago");
+    const bool is_oldest = filter.order == job_order::oldest_first;
+    const bool is_by_index = filter.kind.empty() && filter.ordering_key.empty() &&
+                             filter.error_text.empty() && !filter.since;
+    job_queue_store::id_range among;
+    if (filter.after) (is_oldest ? among.first : among.last) = *filter.after + (is_oldest ? 1 : -1);
+    job_filter wanted = filter;
+    ++wanted.limit;
+    job_page some;
+    while (among.first <= among.last) {
+        auto part = among;
+        const auto found = read_again(db, [&](connection& on, store_set& stores) {
+            job_queue_store& all = stores.get<job_queue_store>();
+            part = is_by_index ? among : all.part_of(on, among, filter.order, most);
+            return all.list(on, wanted, part);
+        });
+        some.items.insert(some.items.end(), found.begin(), found.end());
+        if (some.size() > static_cast<std::size_t>(filter.limit)) {
+            some.items.pop_back();
+            some.next = some.items.back().id;
+            return some;
+        }
+        wanted.limit = filter.limit + 1 - static_cast<int>(some.size());
+        if (is_oldest ? part.last == among.last : part.first == among.first) break;
+        (is_oldest ? among.first : among.last) = is_oldest ? part.last + 1 : part.first - 1;
+    }
     return some;
 }
 

@@ -3,6 +3,7 @@
 // hold_store.hpp; jobs, claims and dead sessions: job_store.hpp.
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,7 +104,17 @@ public:
     virtual retry_outcome retry(connection& on, job_id id) = 0;
 
     virtual std::optional<job_info> describe(connection& on, job_id id) = 0;
-    virtual std::vector<job_info> list(connection& on, const job_filter& filter) = 0;
+    // Ids from the first to the last, both included. An order begins at one of its ends.
+    struct id_range {
+        job_id first = 1;
+        job_id last = std::numeric_limits<job_id>::max();
+    };
+    // The jobs in the range that the filter asks for; its `after` is in the range already.
+    virtual std::vector<job_info> list(
+        connection& on, const job_filter& filter, const id_range& among
+    ) = 0;
+    // The part of the range that has so many jobs, or twice as many, from where the order begins.
+    virtual id_range part_of(connection& on, const id_range& among, job_order order, int jobs) = 0;
 
     struct queue_row {
         bool is_paused = false;

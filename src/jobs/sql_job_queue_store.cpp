@@ -23,7 +23,7 @@ std::optional<microseconds> unless_never(std::optional<microseconds> due_in) {
 }
 
 job_info info_in(const row& from) {
-    using column = columns::job_queue::list;
+    using column = columns::job_queue::describe;
     job_info info;
     info.id = from.integer(column::id);
     info.queue = from.bytes(column::queue);
@@ -168,21 +168,41 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
 }
 
 std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {
-    const parameters values{id, "", 0, 1};
-    const result found = read(on, "list", values);
-    if (found.rows.empty()) return std::nullopt;
-    job_info info = info_in(found.rows[0]);
-    if (info.id != id) return std::nullopt;
-    return info;
+    const auto found = read(on, "describe", {id}).rows;
+    if (found.empty()) return std::nullopt;
+    return info_in(found.front());
 }
 
-std::vector<job_info> sql_job_queue_store::list(connection& on, const job_filter& filter) {
-    const job_id first = filter.after ? *filter.after + 1 : 1;
-    const int state = filter.state ? static_cast<int>(*filter.state) : 0;
+std::vector<job_info> sql_job_queue_store::list(
+    connection& on, const job_filter& filter, const id_range& among
+) {
+    const parameters values{
+        among.first,
+        among.last,
+        filter.queue,
+        filter.state ? static_cast<int>(*filter.state) : 0,
+        filter.limit,
+        filter.kind,
+        filter.ordering_key,
+        filter.error_text,
+        filter.since ? value_of(*filter.since) : value{}};
+    const bool is_oldest = filter.order == job_order::oldest_first;
     std::vector<job_info> found;
-    const parameters values{first, filter.queue, state, filter.limit};
-    for (const row& each : read(on, "list", values).rows) found.push_back(info_in(each));
+    for (const row& each : read(on, is_oldest ? "list" : "list_newest", values).rows) {
+        found.push_back(info_in(each));
+    }
     return found;
+}
+
+job_queue_store::id_range sql_job_queue_store::part_of(
+    connection& on, const id_range& among, job_order order, int jobs
+) {
+    const bool is_oldest = order == job_order::oldest_first;
+    const parameters values{among.first, among.last, jobs - 1};
+    const row nth = read(on, is_oldest ? "nth_job" : "nth_job_newest", values).rows.at(0);
+    if (nth.is_null(only_column)) return among;
+    const job_id end = nth.integer(only_column);
+    return is_oldest ? id_range{among.first, end} : id_range{end, among.last};
 }
 
 std::optional<job_queue_store::queue_row> sql_job_queue_store::find_queue(

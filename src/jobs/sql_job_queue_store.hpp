@@ -26,7 +26,9 @@ public:
     std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override;
     retry_outcome retry(connection& on, job_id id) override;
     std::optional<job_info> describe(connection& on, job_id id) override;
-    std::vector<job_info> list(connection& on, const job_filter& filter) override;
+    std::vector<job_info> list(connection& on, const job_filter& filter, const id_range& among)
+        override;
+    id_range part_of(connection& on, const id_range& among, job_order order, int jobs) override;
     std::optional<queue_row> find_queue(connection& on, std::string_view name) override;
     void set_limits(connection& on, std::string_view name, const queue_limits& limits) override;
     void set_paused(connection& on, std::string_view name, bool is_paused) override;

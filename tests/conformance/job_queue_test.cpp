@@ -8,11 +8,9 @@ class job_queue_suite : public job_suite {
 protected:
     static void age(job_id id, std::chrono::microseconds by) { current().age_job(id, by); }
     std::vector<job_id> listed(const job_filter& filter) const {
-        return with_queues([&](connection& on, job_queue_store& queues) {
-            std::vector<job_id> ids;
-            for (const job_info& each : queues.list(on, filter)) ids.push_back(each.id);
-            return ids;
-        });
+        std::vector<job_id> ids;
+        for (const job_info& each : list_jobs(first_, filter)) ids.push_back(each.id);
+        return ids;
     }
     std::int64_t prune(int max_rows) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
@@ -272,6 +270,77 @@ TEST_F(job_queue_suite, jobs_of_all_queues_are_listed_where_none_is_asked_for) {
     EXPECT_TRUE(listed(filter).empty());
     EXPECT_FALSE(find(unknown_));
     EXPECT_FALSE(find(0));
+}
+
+TEST_F(job_queue_suite, jobs_are_listed_from_the_newest_on_page_by_page) {
+    const job_id done = ended(job_step::complete);
+    const auto waiting = enqueue_many(3);
+    const claimed_job claimed = one_.claim_one();
+    const job_id given_up = claimed.id;
+    ASSERT_TRUE(one_.finish(end_of(claimed, job_step::discard)));
+    const std::vector all{waiting[2], waiting[1], given_up, done};
+    job_filter filter{.queue = queue_, .order = job_order::newest_first, .limit = 2};
+    std::vector<job_id> paged;
+    do {
+        const auto page = list_jobs(first_, filter);
+        for (const job_info& each : page) paged.push_back(each.id);
+        filter.after = page.next;
+    } while (filter.after);
+    EXPECT_EQ(paged, all);
+    filter.state = job_state::discarded;
+    EXPECT_EQ(listed(filter), std::vector{given_up});
+}
+
+TEST_F(job_queue_suite, jobs_are_listed_by_what_they_are_and_why_they_failed) {
+    new_job of_a_kind = delayed(1h), of_a_key = delayed(1h);
+    of_a_kind.kind = "report";
+    of_a_key.ordering_key = "Ada";
+    const job_id report = enqueue(of_a_kind), keyed = enqueue(of_a_key);
+    const auto given_up_with = [&](const std::string& words) {
+        enqueue();
+        const claimed_job claimed = one_.claim_one();
+        EXPECT_TRUE(one_.finish(end_of(claimed, job_step::discard, 0us, words)));
+        return claimed.id;
+    };
+    const std::string why = "exit status 1\nno such \\'address'";
+    const job_id failed = given_up_with(why), old = given_up_with(why);
+    age(old, 2h);
+    for (const auto order : {job_order::oldest_first, job_order::newest_first}) {
+        const auto asked = [&](job_filter filter) {
+            filter.queue = queue_;
+            filter.order = order;
+            return listed(filter);
+        };
+        EXPECT_EQ(asked({.kind = "report"}), std::vector{report});
+        EXPECT_TRUE(asked({.kind = "Report"}).empty());
+        EXPECT_EQ(asked({.ordering_key = "Ada"}), std::vector{keyed});
+        EXPECT_TRUE(asked({.ordering_key = "ada"}).empty());
+        EXPECT_EQ(asked({.error_text = why.substr(1), .since = 1h}), std::vector{failed});
+        EXPECT_EQ(asked({.error_text = why}).size(), 2U);
+        EXPECT_TRUE(asked({.error_text = "%"}).empty());
+        EXPECT_EQ(asked({.state = job_state::discarded, .since = 1h}), std::vector{failed});
+        EXPECT_EQ(asked({.since = 1h}).size(), 3U);
+    }
+    EXPECT_THROW(listed({.since = 0s}), error);
+}
+
+// The parts in which a list is read when no index knows what it asks for.
+TEST_F(job_queue_suite, a_list_is_read_in_parts_of_so_many_jobs) {
+    const job_id first = ended(job_step::complete), second = ended(job_step::complete);
+    const auto waiting = enqueue_many(3);
+    with_queues([&](connection& on, job_queue_store& queues) {
+        const job_queue_store::id_range all{first, waiting[2]};
+        for (const auto order : {job_order::oldest_first, job_order::newest_first}) {
+            const auto part = queues.part_of(on, all, order, 2);
+            const bool is_oldest = order == job_order::oldest_first;
+            EXPECT_TRUE((is_oldest ? part.first : part.last) == (is_oldest ? first : waiting[2]));
+            const auto end = is_oldest ? part.last : part.first;
+            EXPECT_TRUE(current().name == "memory" || end == (is_oldest ? second : waiting[1]));
+            const auto whole = queues.part_of(on, all, order, 100);
+            EXPECT_TRUE(whole.first == first && whole.last == waiting[2]);
+        }
+        return 0;
+    });
 }
 
 TEST_F(job_queue_suite, what_has_been_kept_long_enough_is_removed) {

@@ -29,12 +29,38 @@ protected:
 // A third of the ended jobs.
 TEST_P(record_cost, ended_jobs_of_one_queue_and_state) {
     job_filter filter;
-    filter.after = 1'000'000'000;
     filter.queue = "plain";
     filter.state = job_state::cancelled;
     expect_reads("list of 100", {400, 2'400, 45'000}, [&](connection& on, store_set& stores) {
-        EXPECT_EQ(stores.get<job_queue_store>().list(on, filter).size(), 100U);
+        EXPECT_EQ(stores.get<job_queue_store>().list(on, filter, {1'000'000'001}).size(), 100U);
     });
+}
+
+TEST_P(record_cost, jobs_by_id) {
+    // With statistics of one row SQLite walks to the range from an end of the table.
+    const std::int64_t from_the_first_row =
+        is_of_one_row() ? 12 * (size().jobs + size().history) : 0;
+    for (const job_order order : {job_order::oldest_first, job_order::newest_first}) {
+        const bool is_oldest = order == job_order::oldest_first;
+        job_filter filter;
+        filter.order = order;
+        expect_reads(
+            is_oldest ? "list, 100" : "list, the newest 100",
+            {4 * 100, 8 * 100, 150 * 100 + from_the_first_row},
+            [&](connection& on, store_set& stores) {
+                EXPECT_EQ(
+                    stores.get<job_queue_store>().list(on, filter, {1'000'000'001}).size(), 100U
+                );
+            }
+        );
+        expect_reads(
+            is_oldest ? "end of a part of 1000" : "end of a part of the newest 1000",
+            {4 * 1'000, 8 * 1'000, 30 * 1'000 + from_the_first_row},
+            [&](connection& on, store_set& stores) {
+                stores.get<job_queue_store>().part_of(on, {1'000'000'001}, order, 1'000);
+            }
+        );
+    }
 }
 
 TEST_P(record_cost, runs) {

@@ -41,6 +41,19 @@ job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
     return info;
 }
 
+std::vector<job_id> in_order(std::vector<job_id> ids, job_order order) {
+    if (order == job_order::newest_first) std::ranges::reverse(ids);
+    return ids;
+}
+
+bool is_as_asked(const job_info& job, const job_filter& filter) {
+    const auto age = job.ended_ago.value_or(job.enqueued_ago);
+    return (filter.kind.empty() || job.kind == filter.kind) &&
+           (filter.ordering_key.empty() || job.ordering_key == filter.ordering_key) &&
+           (filter.error_text.empty() || job.error.find(filter.error_text) != std::string::npos) &&
+           (!filter.since || age <= *filter.since);
+}
+
 class memory_job_queue_store final : public job_queue_store {
 public:
     explicit memory_job_queue_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
@@ -215,22 +228,25 @@ public:
         });
     }
 
-    std::vector<job_info> list(connection& on, const job_filter& filter) override {
+    std::vector<job_info> list(connection& on, const job_filter& filter, const id_range& among)
+        override {
         using found = std::vector<job_info>;
-        return ask<found>(on, "list_jobs", [filter](memory_tables& tables, seen_jobs& jobs) {
+        return ask<found>(on, "list_jobs", [=](memory_tables& tables, seen_jobs& jobs) {
             found all;
             const auto is_asked_for = [&](job_id id, const job_row& row) {
-                return id > filter.after.value_or(0) &&
+                return id >= among.first && id <= among.last &&
                        (filter.queue.empty() || row.queue == filter.queue) &&
                        (!filter.state || shown_state(row) == *filter.state);
             };
-            for (const job_id id : jobs.where(is_asked_for)) {
+            for (const job_id id : in_order(jobs.where(is_asked_for), filter.order)) {
                 if (std::ssize(all) == filter.limit) break;
-                all.push_back(info_of(tables, id, *jobs.find(id)));
+                auto seen = info_of(tables, id, *jobs.find(id));
+                if (is_as_asked(seen, filter)) all.push_back(std::move(seen));
             }
             return std::optional{all};
         });
     }
+    id_range part_of(connection&, const id_range& among, job_order, int) override { return among; }
 
     std::optional<queue_row> find_queue(connection& on, std::string_view name) override {
         using answer = std::optional<job_queue_store::queue_row>;

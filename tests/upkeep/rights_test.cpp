@@ -137,7 +137,7 @@ void use_jobs(const database& db) {
         queues.prune(on, 10, 0);
         EXPECT_EQ(queues.retry(on, first), retry_outcome::redriven);
         EXPECT_EQ(queues.cancel(on, first, 1h), cancel_outcome::cancelled);
-        EXPECT_EQ(queues.list(on, {.queue = queue}).size(), 2U);
+        EXPECT_EQ(queues.list(on, {.queue = queue}, {}).size(), 2U);
         queues.describe_queue(on, queue);
         queues.queue_names(on);
         queues.describe_queues(on);

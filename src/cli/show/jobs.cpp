@@ -13,14 +13,13 @@
 #include "cli/output.hpp"
 #include "cli/run/events.hpp"
 #include "cli/show/job_lines.hpp"
+#include "cli/show/job_list.hpp"
 #include "cli/ticking_line.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/job_queue.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-using nlohmann::json;
 
 struct enqueue_options {
     std::string queue;
@@ -34,36 +33,6 @@ struct enqueue_options {
     std::string until = "ended";
     new_job what;
 };
-
-json json_of_job(const job_info& job) {
-    const auto seconds_or_null = [](const std::optional<std::chrono::microseconds>& length) {
-        return length ? json(seconds_of(*length)) : json();
-    };
-    return {
-        {"id", job.id},
-        {"queue", job.queue},
-        {"kind", job.kind},
-        {"state", name_of(job.state)},
-        {"priority", job.priority},
-        {"attempts", job.attempts},
-        {"attempts_max", job.max_attempts},
-        {"rescues", job.rescues},
-        {"token", job.token.number},
-        {"payload", job.payload},
-        {"unique_key", job.unique_key},
-        {"ordering_key", job.ordering_key},
-        {"node", job.node_info},
-        {"progress", job.progress},
-        {"error", job.error},
-        {"result", job.result},
-        {"cancel_requested", job.is_cancel_requested},
-        {"enqueued_seconds_ago", seconds_of(job.enqueued_ago)},
-        {"due_in_seconds", seconds_of(job.due_in)},
-        {"running_seconds", seconds_or_null(job.running_for)},
-        {"ended_seconds_ago", seconds_or_null(job.ended_ago)},
-        {"needs", job.depends_on},
-    };
-}
 
 std::string all_of(std::istream& from) {
     return {std::istreambuf_iterator<char>{from}, std::istreambuf_iterator<char>{}};
@@ -181,43 +150,6 @@ int enqueue(enqueue_options& chosen, bool has_payload, const global_options& opt
     return exit_status::done;
 }
 
-std::string shown_when(const job_info& job) {
-    if (job.ended_ago) return "ended " + shown(*job.ended_ago) + " ago";
-    if (job.running_for) return "runs for " + shown(*job.running_for);
-    if (job.state == job_state::scheduled || job.state == job_state::retryable) {
-        return "due in " + shown(job.due_in);
-    }
-    return "waits for " + shown(job.enqueued_ago);
-}
-
-int list(
-    const std::string& queue,
-    const std::string& state,
-    job_filter filter,
-    bool is_json,
-    const global_options& options
-) {
-    filter.queue = queue;
-    if (!state.empty()) filter.state = job_state_of(state);
-    table jobs{{"ID", "QUEUE", "KIND", "STATE", "ATTEMPT", "WHEN", "NODE", "ERROR"}};
-    for (const job_info& each : list_jobs(open_database(options), filter)) {
-        if (is_json) print_json(json_of_job(each));
-        const bool is_bad = each.state == job_state::discarded;
-        jobs.add({
-            {std::to_string(each.id)},
-            {printable(each.queue)},
-            {printable(each.kind)},
-            {name_of(each.state), is_bad ? style::red : style::plain},
-            {std::to_string(each.attempts) + "/" + std::to_string(each.max_attempts)},
-            {shown_when(each)},
-            {printable(each.node_info)},
-            {printable(summary_of(each.error))},
-        });
-    }
-    if (!is_json) jobs.print();
-    return exit_status::done;
-}
-
 [[noreturn]] void refuse_unknown(job_id id) {
     throw failure{
         exit_status::failed,
@@ -229,51 +161,44 @@ int list(
 int show(job_id id, const global_options& options) {
     const auto found = find_job(open_database(options), id);
     if (!found) refuse_unknown(id);
-    if (options.is_json) {
-        print_json(json_of_job(*found));
-        return exit_status::done;
-    }
-    const json fields = json_of_job(*found);
-    for (const auto& [name, value] : fields.items()) {
-        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-        if (!value.empty() && !text.empty()) print_line(name + ": " + printable(text));
-    }
+    print_job(*found, options.is_json);
     return exit_status::done;
 }
 
-int retry(const std::vector<job_id>& ids, const global_options& options) {
-    const database db = open_database(options);
-    for (const job_id id : ids) {
-        const retry_outcome outcome = retry_job(db, id);
-        if (outcome == retry_outcome::not_found) refuse_unknown(id);
-        if (options.is_json) {
-            print_json({{"id", id}, {"outcome", name_of(outcome)}});
-            continue;
-        }
-        std::string said = "is available";
-        if (outcome == retry_outcome::redriven) said = "begins again";
-        if (outcome == retry_outcome::running) said = "runs already";
-        if (outcome == retry_outcome::duplicate) {
-            said = "stays as it is: another one has its unique key now";
-        }
-        print_line("job " + std::to_string(id) + " " + said);
+job_change retried(const database& db, job_id id) {
+    const retry_outcome outcome = retry_job(db, id);
+    if (outcome == retry_outcome::not_found) refuse_unknown(id);
+    job_change said{name_of(outcome), "is available", true};
+    if (outcome == retry_outcome::redriven) said.sentence = "begins again";
+    if (outcome == retry_outcome::running) said = {said.word, "runs already"};
+    if (outcome == retry_outcome::duplicate) {
+        said = {said.word, "stays as it is: another one has its unique key now"};
     }
-    return exit_status::done;
+    return said;
 }
 
-int cancel(const std::vector<job_id>& ids, const global_options& options) {
+job_change cancelled(const database& db, job_id id) {
+    const cancel_outcome outcome = cancel_job(db, id);
+    if (outcome == cancel_outcome::not_found) refuse_unknown(id);
+    job_change said{name_of(outcome), "is cancelled", true};
+    if (outcome == cancel_outcome::requested) said.sentence = "runs, and was asked to stop";
+    if (outcome == cancel_outcome::ended) said = {said.word, "has ended before"};
+    return said;
+}
+
+int change_each(
+    const std::vector<job_id>& ids,
+    const global_options& options,
+    job_change (*change)(const database&, job_id)
+) {
     const database db = open_database(options);
     for (const job_id id : ids) {
-        const cancel_outcome outcome = cancel_job(db, id);
-        if (outcome == cancel_outcome::not_found) refuse_unknown(id);
+        const job_change made = change(db, id);
         if (options.is_json) {
-            print_json({{"id", id}, {"outcome", name_of(outcome)}});
-            continue;
+            print_json({{"id", id}, {"outcome", made.word}});
+        } else {
+            print_line("job " + std::to_string(id) + " " + made.sentence);
         }
-        std::string said = "is cancelled";
-        if (outcome == cancel_outcome::requested) said = "runs, and was asked to stop";
-        if (outcome == cancel_outcome::ended) said = "has ended before";
-        print_line("job " + std::to_string(id) + " " + said);
     }
     return exit_status::done;
 }
@@ -319,17 +244,6 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
         ->option_text("F");
 }
 
-const std::vector<std::string> job_states{
-    "scheduled",
-    "available",
-    "blocked",
-    "running",
-    "retryable",
-    "completed",
-    "discarded",
-    "cancelled",
-};
-
 constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
     "unique_key, unique_until, ordering_key, attempts_max; what a line does not say is as the "
@@ -349,14 +263,33 @@ constexpr const char* job_help =
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
     "  leasehold job enqueue --queue reports --unique-key 2026-11 --delay 10m - <report.json\n"
     "  leasehold job enqueue --queue images --file pictures.jsonl\n"
-    "  leasehold job list --queue mail --state discarded\n"
+    "  leasehold job list --queue mail --state discarded --since 1d\n"
     "  leasehold job retry 4711\n"
+    "  leasehold job retry --queue mail --state discarded --error 'timed out' --yes\n"
     "  leasehold --json job show 4711 | jq -r .error\n"
     "\n"
     "Exit status: 0; 70 where there is no such job; otherwise see `leasehold --help`.\n";
 
-void add_ids(CLI::App& parser, std::vector<job_id>& ids) {
-    parser.add_option("ID", ids, "The jobs' numbers")->required();
+// Jobs by their numbers, or all that the options choose.
+void add_ids_or_choice(CLI::App& parser, std::vector<job_id>& ids, chosen_jobs& chosen) {
+    parser.add_option("ID", ids, "The jobs' numbers");
+    add_choice(parser, chosen);
+    parser.add_flag("--yes", chosen.is_sure, "Change those chosen; without it, they are counted");
+}
+
+int change_jobs(
+    const std::vector<job_id>& ids,
+    const chosen_jobs& chosen,
+    const global_options& options,
+    const std::string& verb,
+    job_change (*change)(const database&, job_id)
+) {
+    if (!ids.empty() && chosen.is_any()) {
+        throw usage_failure("say which jobs by their numbers, or by options: not both");
+    }
+    if (!ids.empty()) return change_each(ids, options, change);
+    if (chosen.is_any()) return change_chosen(chosen, options, verb, change);
+    throw usage_failure("say which jobs: by their numbers, or by --queue, --state and the like");
 }
 
 }  // namespace
@@ -366,41 +299,42 @@ command add_job(CLI::App& tool, const global_options& options) {
     parser->require_subcommand(1);
     parser->footer(job_help);
     auto chosen = std::make_shared<enqueue_options>();
-    auto filter = std::make_shared<job_filter>();
-    auto state = std::make_shared<std::string>();
+    auto some = std::make_shared<chosen_jobs>();
     auto ids = std::make_shared<std::vector<job_id>>();
-    auto after = std::make_shared<job_id>(0);
     CLI::App* const enqueuing = parser->add_subcommand("enqueue", "Enqueue one job, or a file");
     add_enqueue_options(*enqueuing, *chosen);
     CLI::Option* const payload =
         enqueuing->add_option("PAYLOAD", chosen->payload, "What the job is about; -: from stdin");
-    CLI::App* const listing = parser->add_subcommand("list", "List jobs by their numbers");
-    listing->add_option("--queue", filter->queue, "Only of this queue")->option_text("Q");
-    listing->add_option("--state", *state, "Only in this state")
-        ->option_text("S")
-        ->check(CLI::IsMember(job_states));
-    listing->add_option("--after", *after, "Only greater numbers: the next page")
+    CLI::App* const listing = parser->add_subcommand("list", "List jobs, the newest first");
+    add_choice(*listing, *some);
+    listing->add_flag("--oldest", some->is_oldest, "The oldest first");
+    listing->add_option("--after", some->after, "Those behind this one: the next page")
         ->option_text("ID");
-    listing->add_option("--limit", filter->limit, "At most so many; default 100")->option_text("N");
+    listing->add_option("--limit", some->filter.limit, "At most so many; default 100")
+        ->option_text("N");
     CLI::App* const showing = parser->add_subcommand("show", "Show all of one job");
     CLI::App* const retrying =
         parser->add_subcommand("retry", "Let jobs run now, or begin again where they have ended");
     CLI::App* const cancelling =
         parser->add_subcommand("cancel", "Cancel jobs; those that run are asked to stop");
-    for (CLI::App* const each : {showing, retrying, cancelling}) add_ids(*each, *ids);
+    showing->add_option("ID", *ids, "The job's number")->required();
+    for (CLI::App* const each : {retrying, cancelling}) add_ids_or_choice(*each, *ids, *some);
     for (CLI::App* const each : {enqueuing, listing, showing, retrying, cancelling}) {
         each->fallthrough()->footer(job_help);
     }
     return {parser, [=, &options] {
                 if (enqueuing->parsed()) return enqueue(*chosen, payload->count() > 0, options);
-                if (retrying->parsed()) return retry(*ids, options);
-                if (cancelling->parsed()) return cancel(*ids, options);
+                if (retrying->parsed()) {
+                    return change_jobs(*ids, *some, options, "retried", retried);
+                }
+                if (cancelling->parsed()) {
+                    return change_jobs(*ids, *some, options, "cancelled", cancelled);
+                }
                 if (showing->parsed()) {
                     if (ids->size() != 1) throw usage_failure("`job show` takes one number");
                     return show(ids->front(), options);
                 }
-                if (*after > 0) filter->after = *after;
-                return list(filter->queue, *state, *filter, options.is_json, options);
+                return list_chosen(*some, options);
             }};
 }
 

@@ -283,25 +283,71 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attemp
 -- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past rows that were not asked for.
--- name: list
+-- fragment: info_of_job
+SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
+       {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+  FROM {prefix}job j FORCE INDEX (PRIMARY)
+
+-- fragment: info_of_ended
+SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
+  FROM {prefix}job_history j FORCE INDEX (PRIMARY)
+
+-- $1 id. Reads: 2 rows.
+-- name: describe
 -- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
 -- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
 -- gives: ended_ago result
+({info_of_job} WHERE j.id = $1)
+UNION ALL
+({info_of_ended} WHERE j.id = $1);
+
+-- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
+-- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
+-- Each part walks a primary key, past rows that were not asked for.
+-- fragment: is_asked_for
+j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6)
+       AND ($7 = '' OR j.ordering_key = $7) AND ($8 = '' OR LOCATE($8, j.error) > 0)
+       AND ($9 IS NULL OR {it} >= {now} - $9)
+
+-- fragment: jobs_asked_for
+{info_of_job} WHERE {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
+
+-- fragment: ended_asked_for
+{info_of_ended} WHERE {is_asked_for j.ended_at} AND ($4 = 0 OR j.state = $4)
+
+-- name: list
+-- gives: @describe
 SELECT * FROM (
-    (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
-            {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago,
-            NULL AS result
-     FROM {prefix}job j FORCE INDEX (PRIMARY)
-     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
-     ORDER BY j.id LIMIT $4)
+    ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    (SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
-     FROM {prefix}job_history j FORCE INDEX (PRIMARY)
-     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
-     ORDER BY j.id LIMIT $4)) both_of
-ORDER BY id LIMIT $4;
+    ({ended_asked_for} ORDER BY j.id LIMIT $5)) both_of
+ORDER BY id LIMIT $5;
+
+-- name: list_newest
+-- gives: @describe
+SELECT * FROM (
+    ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    ({ended_asked_for} ORDER BY j.id DESC LIMIT $5)) both_of
+ORDER BY id DESC LIMIT $5;
+
+-- $1 the first id, $2 the last, $3 how many jobs are passed over in each table. Reads: $3 rows of
+-- each.
+-- name: nth_job
+SELECT min(nth.id) FROM (
+    (SELECT j.id FROM {prefix}job j FORCE INDEX (PRIMARY) WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)
+    UNION ALL
+    (SELECT j.id FROM {prefix}job_history j FORCE INDEX (PRIMARY) WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)) AS nth;
+
+-- name: nth_job_newest
+SELECT max(nth.id) FROM (
+    (SELECT j.id FROM {prefix}job j FORCE INDEX (PRIMARY) WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)
+    UNION ALL
+    (SELECT j.id FROM {prefix}job_history j FORCE INDEX (PRIMARY) WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)) AS nth;
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue

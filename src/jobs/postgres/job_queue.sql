@@ -322,39 +322,93 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 -- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. The first two parts walk a
--- primary key from there on, past rows that were not asked for. The planner takes a CASE for true
--- in half of the rows: if it believed that few rows are asked for, it would read and sort them all.
--- The third part reads no other rows, by job_history_queue, where both queue and state are given.
--- name: list
+-- fragment: info_of_job
+SELECT {info_columns}, {due_in} AS due_in, {since j.claimed_at} AS running_for,
+            j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
+       FROM {prefix}job j
+
+-- fragment: info_of_ended
+SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
+       FROM {prefix}job_history j
+
+-- $1 id. Reads: 2 rows.
+-- name: describe
 -- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
 -- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
 -- gives: ended_ago result
+({info_of_job} WHERE j.id = $1)
+UNION ALL
+({info_of_ended} WHERE j.id = $1);
+
+-- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
+-- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null. The
+-- first two parts walk a primary key, past rows that were not asked for. The planner takes a CASE
+-- for true in half of the rows: if it believed that few rows are asked for, it would read and sort
+-- them all. The third part reads no rows of other states, by job_history_queue, where both queue
+-- and state are given.
+-- fragment: is_asked_for
+($6 = '' OR j.kind = $6) AND ($7 = '' OR j.ordering_key = $7)
+             AND ($8 = '' OR position($8 IN j.error) > 0)
+             AND ($9::bigint IS NULL
+                  OR {it} >= clock_timestamp() - $9::bigint * interval '1 microsecond')
+
+-- fragment: jobs_asked_for
+{info_of_job}
+      WHERE j.id BETWEEN $1 AND $2
+        AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR {shown_state} = $4::bigint)
+                 THEN {is_asked_for j.enqueued_at} END
+
+-- fragment: ended_asked_for
+{info_of_ended}
+      WHERE ($3 = '' OR $4::bigint = 0) AND j.id BETWEEN $1 AND $2
+        AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR j.state = $4::bigint)
+                 THEN {is_asked_for j.ended_at} END
+
+-- fragment: ended_of_state
+{info_of_ended}
+      WHERE $3 <> '' AND $4::bigint <> 0
+        AND j.queue = $3 AND j.state = $4::bigint AND j.id BETWEEN $1 AND $2
+        AND CASE WHEN $5 > 0 THEN {is_asked_for j.ended_at} END
+
+-- name: list
+-- gives: @describe
 SELECT * FROM (
-    (SELECT {info_columns},
-            {due_in} AS due_in,
-            {since j.claimed_at} AS running_for,
-            j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
-       FROM {prefix}job j
-      WHERE j.id >= $1 AND CASE WHEN $2 = '' OR j.queue = $2
-                                THEN $3::bigint = 0 OR {shown_state} = $3::bigint END
-      ORDER BY j.id LIMIT $4)
+    ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    (SELECT {info_columns}, NULL, NULL, 0,
-            {since j.ended_at}, j.result
-       FROM {prefix}job_history j
-      WHERE ($2 = '' OR $3::bigint = 0)
-        AND j.id >= $1 AND CASE WHEN $2 = '' OR j.queue = $2
-                                THEN $3::bigint = 0 OR j.state = $3::bigint END
-      ORDER BY j.id LIMIT $4)
+    ({ended_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    (SELECT {info_columns}, NULL, NULL, 0,
-            {since j.ended_at}, j.result
-       FROM {prefix}job_history j
-      WHERE $2 <> '' AND $3::bigint <> 0
-        AND j.queue = $2 AND j.state = $3::bigint AND j.id >= $1
-      ORDER BY j.queue, j.state, j.id LIMIT (SELECT $4::bigint))) AS both_of
- ORDER BY id LIMIT $4;
+    ({ended_of_state}
+      ORDER BY j.queue, j.state, j.id LIMIT (SELECT $5::bigint))) AS all_of_them
+ ORDER BY id LIMIT $5;
+
+-- name: list_newest
+-- gives: @describe
+SELECT * FROM (
+    ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    ({ended_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    ({ended_of_state}
+      ORDER BY j.queue DESC, j.state DESC, j.id DESC LIMIT (SELECT $5::bigint))) AS all_of_them
+ ORDER BY id DESC LIMIT $5;
+
+-- $1 the first id, $2 the last, $3 how many jobs are passed over in each table. Reads: $3 rows of
+-- each.
+-- name: nth_job
+SELECT min(nth.id) FROM (
+    (SELECT j.id FROM {prefix}job j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)
+    UNION ALL
+    (SELECT j.id FROM {prefix}job_history j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)) AS nth;
+
+-- name: nth_job_newest
+SELECT max(nth.id) FROM (
+    (SELECT j.id FROM {prefix}job j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)
+    UNION ALL
+    (SELECT j.id FROM {prefix}job_history j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)) AS nth;
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue

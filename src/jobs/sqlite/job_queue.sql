@@ -205,29 +205,75 @@ SELECT CAST(state AS INTEGER) FROM {prefix}job_history WHERE id = $1;
 -- fragment: shown_state
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
--- from there on, past rows that were not asked for; from its first row on, if the statistics of
--- SQLite are of a table of one row.
--- name: list
+-- fragment: info_of_job
+SELECT {info_columns}, CAST(j.due_at - {wall} AS INTEGER) AS due_in,
+       CAST({wall} - j.claimed_at AS INTEGER) AS running_for,
+       CAST(j.is_cancel_requested AS INTEGER) AS is_cancel_requested, NULL AS ended_ago,
+       NULL AS result
+  FROM {prefix}job j
+
+-- fragment: info_of_ended
+SELECT {info_columns}, NULL, NULL, 0, CAST({wall} - j.ended_at AS INTEGER),
+       CAST(j.result AS TEXT)
+  FROM {prefix}job_history j
+
+-- $1 id. Reads: 2 rows.
+-- name: describe
 -- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
 -- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
 -- gives: ended_ago result
+{info_of_job} WHERE j.id = $1
+UNION ALL
+{info_of_ended} WHERE j.id = $1;
+
+-- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
+-- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
+-- Each part walks a primary key, past rows that were not asked for; from its first row on, if the
+-- statistics of SQLite are of a table of one row.
+-- fragment: is_asked_for
+j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6)
+       AND ($7 = '' OR j.ordering_key = $7) AND ($8 = '' OR instr(j.error, $8) > 0)
+       AND ($9 IS NULL OR {it} >= {wall} - $9)
+
+-- fragment: jobs_asked_for
+{info_of_job} WHERE {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
+
+-- fragment: ended_asked_for
+{info_of_ended} WHERE {is_asked_for j.ended_at} AND ($4 = 0 OR j.state = $4)
+
+-- name: list
+-- gives: @describe
 SELECT * FROM (
-    SELECT * FROM (
-        SELECT {info_columns}, CAST(j.due_at - {wall} AS INTEGER) AS due_in,
-               CAST({wall} - j.claimed_at AS INTEGER) AS running_for,
-               CAST(j.is_cancel_requested AS INTEGER), NULL AS ended_ago, NULL AS result
-          FROM {prefix}job j
-         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
-         ORDER BY j.id LIMIT $4)
+    SELECT * FROM ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    SELECT * FROM (
-        SELECT {info_columns}, NULL, NULL, 0, CAST({wall} - j.ended_at AS INTEGER),
-               CAST(j.result AS TEXT)
-          FROM {prefix}job_history j
-         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
-         ORDER BY j.id LIMIT $4))
- ORDER BY id LIMIT $4;
+    SELECT * FROM ({ended_asked_for} ORDER BY j.id LIMIT $5))
+ ORDER BY id LIMIT $5;
+
+-- name: list_newest
+-- gives: @describe
+SELECT * FROM (
+    SELECT * FROM ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    SELECT * FROM ({ended_asked_for} ORDER BY j.id DESC LIMIT $5))
+ ORDER BY id DESC LIMIT $5;
+
+-- $1 the first id, $2 the last, $3 how many jobs are passed over in each table. Reads: $3 rows of
+-- each.
+-- name: nth_job
+SELECT min(nth.id) FROM (
+    SELECT * FROM (SELECT j.id FROM {prefix}job j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)
+    UNION ALL
+    SELECT * FROM (SELECT j.id FROM {prefix}job_history j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id LIMIT 1 OFFSET $3)) AS nth;
+
+-- name: nth_job_newest
+SELECT max(nth.id) FROM (
+    SELECT * FROM (SELECT j.id FROM {prefix}job j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)
+    UNION ALL
+    SELECT * FROM (SELECT j.id FROM {prefix}job_history j WHERE j.id BETWEEN $1 AND $2
+      ORDER BY j.id DESC LIMIT 1 OFFSET $3)) AS nth;
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue

@@ -1,0 +1,216 @@
+#include "cli/show/job_list.hpp"
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/exit_status.hpp"
+#include "cli/open.hpp"
+#include "cli/output.hpp"
+#include "cli/run/events.hpp"
+#include "cli/show/job_lines.hpp"
+#include "cli/ticking_line.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> job_states{
+    "scheduled",
+    "available",
+    "blocked",
+    "running",
+    "retryable",
+    "completed",
+    "discarded",
+    "cancelled",
+};
+
+json json_of_job(const job_info& job) {
+    const auto seconds_or_null = [](const std::optional<std::chrono::microseconds>& length) {
+        return length ? json(seconds_of(*length)) : json();
+    };
+    return {
+        {"id", job.id},
+        {"queue", job.queue},
+        {"kind", job.kind},
+        {"state", name_of(job.state)},
+        {"priority", job.priority},
+        {"attempts", job.attempts},
+        {"attempts_max", job.max_attempts},
+        {"rescues", job.rescues},
+        {"token", job.token.number},
+        {"payload", job.payload},
+        {"unique_key", job.unique_key},
+        {"ordering_key", job.ordering_key},
+        {"node", job.node_info},
+        {"progress", job.progress},
+        {"error", job.error},
+        {"result", job.result},
+        {"cancel_requested", job.is_cancel_requested},
+        {"enqueued_seconds_ago", seconds_of(job.enqueued_ago)},
+        {"due_in_seconds", seconds_of(job.due_in)},
+        {"running_seconds", seconds_or_null(job.running_for)},
+        {"ended_seconds_ago", seconds_or_null(job.ended_ago)},
+        {"needs", job.depends_on},
+    };
+}
+
+std::string shown_when(const job_info& job) {
+    if (job.ended_ago) return "ended " + shown(*job.ended_ago) + " ago";
+    if (job.running_for) return "runs for " + shown(*job.running_for);
+    if (job.state == job_state::scheduled || job.state == job_state::retryable) {
+        return "due in " + shown(job.due_in);
+    }
+    return "waits for " + shown(job.enqueued_ago);
+}
+
+void add_row(table& jobs, const job_info& job) {
+    const bool is_bad = job.state == job_state::discarded;
+    jobs.add({
+        {std::to_string(job.id)},
+        {printable(job.queue)},
+        {printable(job.kind)},
+        {name_of(job.state), is_bad ? style::red : style::plain},
+        {std::to_string(job.attempts) + "/" + std::to_string(job.max_attempts)},
+        {shown_when(job)},
+        {printable(job.node_info)},
+        {printable(summary_of(job.error))},
+    });
+}
+
+// The progress, for another thread to show.
+struct changed_so_far {
+    std::atomic<std::size_t> found = 0, of = 0, done = 0;  // of: 0 while they are being counted
+};
+
+std::vector<job_id> ids_of(
+    const database& db, job_filter filter, changed_so_far& so_far, const std::stop_token& cancel
+) {
+    filter.limit = 1'000;
+    std::vector<job_id> all;
+    do {
+        const job_page some = list_jobs(db, filter);
+        for (const job_info& each : some) all.push_back(each.id);
+        so_far.found = all.size();
+        filter.after = some.next;
+    } while (filter.after && !cancel.stop_requested());
+    return all;
+}
+
+// Runs the work on a thread of its own and shows its progress; a signal ends it between two jobs.
+template <class Result, class Work>
+Result with_progress(Work work, std::function<std::string()> words, bool is_json) {
+    ticking_line progress{std::move(words), is_json};
+    background<Result> running{std::move(work)};
+    while (!wait_for({running.source()}, progress.tick())) continue;
+    progress.clear();
+    return running.take();
+}
+
+}  // namespace
+
+bool chosen_jobs::is_any() const {
+    return !filter.queue.empty() || !state.empty() || !filter.kind.empty() ||
+           !filter.ordering_key.empty() || !filter.error_text.empty() || !since.empty();
+}
+
+job_filter chosen_jobs::made() const {
+    job_filter made = filter;
+    if (!state.empty()) made.state = job_state_of(state);
+    if (!since.empty()) made.since = parse_duration(since, "--since");
+    made.order = is_oldest ? job_order::oldest_first : job_order::newest_first;
+    if (after > 0) made.after = after;
+    return made;
+}
+
+void add_choice(CLI::App& parser, chosen_jobs& chosen) {
+    parser.add_option("--queue", chosen.filter.queue, "Only of this queue")->option_text("Q");
+    parser.add_option("--state", chosen.state, "Only in this state")
+        ->option_text("S")
+        ->check(CLI::IsMember(job_states));
+    parser.add_option("--kind", chosen.filter.kind, "Only of this kind")->option_text("K");
+    parser.add_option("--key", chosen.filter.ordering_key, "Only of this ordering key")
+        ->option_text("O");
+    parser.add_option("--error", chosen.filter.error_text, "Only with this text in their error")
+        ->option_text("TEXT");
+    parser.add_option("--since", chosen.since, "Ended, or enqueued if they have not, so long ago")
+        ->option_text("D");
+}
+
+int list_chosen(const chosen_jobs& chosen, const global_options& options) {
+    const auto read = [&](const std::stop_token&) {
+        return list_jobs(open_database(options), chosen.made());
+    };
+    const auto page = with_progress<job_page>(
+        read, [] { return std::string{"reading"}; }, options.is_json
+    );
+    table jobs{{"ID", "QUEUE", "KIND", "STATE", "ATTEMPT", "WHEN", "NODE", "ERROR"}};
+    for (const job_info& each : page) {
+        if (options.is_json) print_json(json_of_job(each));
+        add_row(jobs, each);
+    }
+    if (options.is_json) return exit_status::done;
+    jobs.print();
+    if (page.next) print_line("more: --after " + std::to_string(*page.next));
+    return exit_status::done;
+}
+
+int change_chosen(
+    const chosen_jobs& chosen,
+    const global_options& options,
+    const std::string& verb,
+    const std::function<job_change(const database&, job_id)>& change
+) {
+    changed_so_far so_far;
+    const auto words = [&] {
+        if (so_far.of == 0) return "found " + std::to_string(so_far.found) + " jobs";
+        return verb + " " + std::to_string(so_far.done) + " of " + std::to_string(so_far.of);
+    };
+    job_filter filter = chosen.made();
+    filter.order = job_order::oldest_first;
+    const auto work = [&](const std::stop_token& cancel) {
+        const database db = open_database(options);
+        const std::vector<job_id> ids = ids_of(db, filter, so_far, cancel);
+        if (!chosen.is_sure) return ids.size();
+        so_far.of = ids.size();
+        std::size_t done = 0;
+        for (const job_id id : ids) {
+            const job_change made = change(db, id);
+            if (options.is_json) print_json({{"id", id}, {"outcome", made.word}});
+            if (made.is_done) ++done;
+            ++so_far.done;
+        }
+        return done;
+    };
+    const auto count = with_progress<std::size_t>(work, words, options.is_json);
+    if (options.is_json) {
+        if (!chosen.is_sure) print_json({{"jobs", count}});
+        return exit_status::done;
+    }
+    if (!chosen.is_sure) {
+        print_line(std::to_string(count) + " jobs; with --yes they are " + verb);
+        return exit_status::done;
+    }
+    std::string said = verb + " " + std::to_string(count) + " jobs";
+    if (const auto rest = so_far.of - count; rest > 0) {
+        said += "; " + std::to_string(rest) + " stay as they are";
+    }
+    print_line(said);
+    return exit_status::done;
+}
+
+void print_job(const job_info& job, bool is_json) {
+    const json fields = json_of_job(job);
+    if (is_json) {
+        print_json(fields);
+        return;
+    }
+    for (const auto& [name, value] : fields.items()) {
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (!value.empty() && !text.empty()) print_line(name + ": " + printable(text));
+    }
+}
+
+}  // namespace leasehold::cli
