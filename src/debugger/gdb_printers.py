@@ -114,12 +114,11 @@ class Session(Handle):
     name = "session"
 
     def words(self, of):
-        machine = of["machine_"]["_M_payload"]
-        state = "not begun"
-        if machine["_M_engaged"]:
-            reason = word(machine["_M_payload"]["_M_value"]["reason_"])
-            state = "live" if reason == "none" else f"over ({reason})"
-        return f'session {digits(of["id_"])} of {text(of["node_info_"])}, {state}'
+        shared = of["state_"]
+        lease = shared["grants"]["lease_"]["_M_payload"]["_M_payload"]["_M_value"]
+        reason = word(lease["reason_"])
+        state = "live" if reason == "none" else f"over ({reason})"
+        return f'session {digits(shared["id"])} of {text(of["node_info_"])}, {state}'
 
 
 class Job(Handle):

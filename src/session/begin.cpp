@@ -47,7 +47,7 @@ bool session::implementation::insert_row(
     for (int attempt = 1;; ++attempt) {
         sent = local_clock::now();
         try {
-            const session_start row{id_, node_info_, settings_.ttl};
+            const session_start row{state_.id, node_info_, state_.settings.ttl};
             return database().use(of_call, [&](connection& on, store_set& stores) {
                 return stores.get<session_store>().start(on, row);
             });
@@ -62,10 +62,10 @@ bool session::implementation::insert_row(
 void session::implementation::start(const bounds& of_call) {
     local_clock::time_point sent;
     std::optional<local_clock::time_point> in_doubt_since;
-    while (!insert_row(of_call, sent, in_doubt_since)) id_ = session_id::random();
-    const thread_guard guard{mutex_};
-    machine_.emplace(settings_, sent, local_clock::now());
-    if (!machine_->is_live()) refuse_slow_start();
+    while (!insert_row(of_call, sent, in_doubt_since)) state_.id = session_id::random();
+    const thread_guard guard{state_.mutex};
+    state_.grants.begin(sent, local_clock::now());
+    if (!state_.grants.lease().is_live()) refuse_slow_start();
 }
 
 // Makes the row without a grant. After a failure the row of this id may exist, and then an insert
@@ -94,10 +94,10 @@ public:
     explicit turn(implementation& of) : of_(of) {}
     ~turn() {
         {
-            const thread_guard guard{of_.mutex_};
+            const thread_guard guard{of_.state_.mutex};
             of_.is_beginning_ = false;
         }
-        of_.changed_.notify_all();
+        of_.state_.changed.notify_all();
     }
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
@@ -110,10 +110,11 @@ private:
 // anything.
 bool session::implementation::may_begin(const bounds& of_call) {
     const either_stop stop{of_call.cancel, of_call.over};
-    thread_guard guard{mutex_};
-    const auto is_free = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_beginning_; };
-    const bool is_our_turn = wait_until(guard, changed_, stop.token(), of_call.deadline, is_free);
-    if (over_.stop_requested() && !has_begun_) refuse_lost(loss_reason::session_ended);
+    thread_guard guard{state_.mutex};
+    const auto is_free = [&]() LEASEHOLD_REQUIRES(state_.mutex) { return !is_beginning_; };
+    const bool is_our_turn =
+        wait_until(guard, state_.changed, stop.token(), of_call.deadline, is_free);
+    if (state_.over.stop_requested() && !has_begun_) refuse_lost(loss_reason::session_ended);
     if (!is_our_turn) {
         throw error(
             errc::timed_out,
@@ -121,7 +122,7 @@ bool session::implementation::may_begin(const bounds& of_call) {
             "the call was cancelled"
         );
     }
-    if (has_begun_ || has_ended_ || !machine_->is_live()) return false;
+    if (has_begun_ || state_.has_ended || !state_.grants.lease().is_live()) return false;
     is_beginning_ = true;
     return true;
 }
@@ -137,9 +138,9 @@ void session::implementation::begin(const bounds& of_call) {
 // once. A grant that came with the row then belongs to nobody, and the key is free for others.
 void session::implementation::note_begun(local_clock::time_point since, bool is_row_live) {
     {
-        const thread_guard guard{mutex_};
-        if (!has_ended_) machine_.emplace(settings_, since, local_clock::now());
-        if (!is_row_live) machine_->ended_by_server(local_clock::now());
+        const thread_guard guard{state_.mutex};
+        if (!state_.has_ended) state_.grants.begin(since, local_clock::now());
+        if (!is_row_live) state_.grants.lease().ended_by_server(local_clock::now());
     }
     std::exception_ptr failure;
     try {
@@ -149,12 +150,12 @@ void session::implementation::note_begun(local_clock::time_point since, bool is_
     }
     bool must_end = false;
     {
-        const thread_guard guard{mutex_};
+        const thread_guard guard{state_.mutex};
         has_begun_ = true;
-        if (failure) machine_->tick(local_clock::time_point::max());
-        must_end = has_ended_ || (failure && !heartbeat_thread_.joinable());
+        if (failure) state_.grants.lease().tick(local_clock::time_point::max());
+        must_end = state_.has_ended || (failure && !heartbeat_thread_.joinable());
     }
-    if (failure) tell_losses();
+    if (failure) state_.tell_losses();
     if (must_end) end_in_database(std::nullopt);
     if (failure) std::rethrow_exception(failure);
 }
@@ -167,7 +168,7 @@ std::optional<fencing_token> session::implementation::begin_with(
     const auto sent = local_clock::now();
     std::optional<fencing_token> token;
     try {
-        const session_start row{id_, node_info_, settings_.ttl};
+        const session_start row{state_.id, node_info_, state_.settings.ttl};
         token = database().use(of_call, [&](connection& on, store_set& stores) {
             return stores.get<session_store>().start_with_grant(on, row, wanted);
         });
@@ -211,14 +212,14 @@ void session::implementation::begin_to_wait(const bounds& of_call) {
 // the session, but not for one that hangs: that one ends what it has begun.
 bool session::implementation::end_before_begin() noexcept {
     if (has_begun_) return false;
-    over_.request_stop();
+    state_.over.request_stop();
     const auto until = local_clock::now() + database().settings().statement_timeout;
-    thread_guard guard{mutex_};
-    const auto is_free = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_beginning_; };
-    wait_until(guard, changed_, {}, until, is_free);
+    thread_guard guard{state_.mutex};
+    const auto is_free = [&]() LEASEHOLD_REQUIRES(state_.mutex) { return !is_beginning_; };
+    wait_until(guard, state_.changed, {}, until, is_free);
     if (has_begun_) return false;
-    has_ended_ = true;
-    machine_->end();
+    state_.has_ended = true;
+    state_.grants.lease().end();
     return true;
 }
 

@@ -58,7 +58,7 @@ std::optional<local_clock::time_point> session::implementation::take_row(
     bool is_in_doubt = false;
     for (int attempt = 1;; ++attempt) {
         const auto sent = local_clock::now();
-        const session_start row{id_, to, settings_.ttl};
+        const session_start row{state_.id, to, state_.settings.ttl};
         try {
             const bool is_taken = database().use(of_call, [&](connection& on, store_set& stores) {
                 return stores.get<session_store>().take_over(on, row, from) ||
@@ -97,7 +97,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
 
 // A request that is under way could arrive after the other process has taken the session.
 void session::implementation::require_quiet() const {
-    if (under_way_ == 0 && tellers_ == 0 && in_doubt_.is_empty()) return;
+    if (state_.under_way == 0 && !state_.grants.is_telling() && state_.in_doubt.is_empty()) return;
     throw error(
         errc::transient,
         "a call of this session is under way, or what became of one is not known yet: wait for "
@@ -107,12 +107,12 @@ void session::implementation::require_quiet() const {
 
 session::implementation::detached session::implementation::detach() {
     require_live();
-    for (const auto& each : watched()) {
+    for (const auto& each : state_.watched()) {
         require_movable(*each);
         require_one_level(*each);
     }
     {
-        const thread_guard guard{mutex_};
+        const thread_guard guard{state_.mutex};
         require_quiet();
     }
     detached made{node_info_ + " (detached " + drawn_word() + ")", {}};
@@ -124,27 +124,28 @@ session::implementation::detached session::implementation::detach() {
     if (!sent) found_ended();
     bool is_over = false;
     {
-        const thread_guard guard{mutex_};
-        machine_->tick(local_clock::now());
-        if (!machine_->is_live()) refuse_lost(machine_->reason());
+        const thread_guard guard{state_.mutex};
+        const auto now = local_clock::now();
+        state_.grants.lease().tick(now);
+        if (!state_.grants.lease().is_live()) refuse_lost(state_.grants.lease().reason());
         // Another thread may have asked for something meanwhile.
         require_quiet();
-        for (const auto& each : grants_.live()) require_movable(*each);
-        has_ended_ = true;
-        machine_->end();
+        for (const auto& each : state_.grants.live()) require_movable(*each);
+        state_.has_ended = true;
         // All grants are taken out before any holder is told, since a holder that is told may
         // release another grant.
-        for (auto& [each, why] : grants_.take_live(loss_reason::session_ended)) {
+        auto ending = state_.grants.end(now);
+        for (auto& [each, why] : ending.held) {
             if (each->mark_lost(why)) made.grants.push_back(std::move(each));
         }
-        is_over = has_nothing_left();
+        is_over = state_.has_nothing_left();
     }
     for (const auto& each : made.grants) {
         each->tell_lost();
         database().tell(loss_of(*each, loss_reason::session_ended));
     }
-    over_.request_stop();
-    lost_.request_stop();
+    state_.over.request_stop();
+    state_.lost.request_stop();
     stop_heartbeat(parting().deadline);
     if (is_over) watch_thread_.request_stop();
     return made;

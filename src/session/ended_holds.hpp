@@ -34,6 +34,10 @@ public:
     // reach it.
     static constexpr std::size_t max_remembered = 65'536;
 
+    // The most for one statement about all mutexes among them, and one about all others; also the
+    // most that session_store::end() may be given.
+    static constexpr std::size_t max_per_statement = 256;
+
     struct batch {
         std::vector<ended_hold> what;
         std::int64_t end = 0;  // the number behind them

@@ -1,4 +1,4 @@
-// How a session adds requests in doubt, and when it sends their releases.
+// How a session adds requests in doubt, and when it, or its heartbeat, sends their releases.
 #include <algorithm>
 #include <utility>
 
@@ -15,11 +15,11 @@ constexpr std::chrono::seconds in_doubt_duration{120};
 
 void session::implementation::note_in_doubt(in_doubt_request what) {
     {
-        const thread_guard guard{mutex_};
-        in_doubt_.add(std::move(what));
-        machine_->hurry(local_clock::now());
+        const thread_guard guard{state_.mutex};
+        state_.in_doubt.add(std::move(what));
+        state_.grants.lease().hurry(local_clock::now());
     }
-    wake_all();
+    state_.wake_all();
 }
 
 void session::implementation::give_back_later(
@@ -44,12 +44,12 @@ void session::implementation::settle_pending(
     note_in_doubt({name, granted, now, lock_kind::mutex, moved, {}, now});
 }
 
-void session::implementation::settle_in_doubt() {
+void heartbeat::settle_in_doubt() {
     const auto now = local_clock::now();
     in_doubt_requests::list requests;
     {
-        const thread_guard guard{mutex_};
-        requests = in_doubt_.due(now);
+        const thread_guard guard{state_.mutex};
+        requests = state_.in_doubt.due(now);
     }
     std::size_t asked = 0;
     bool has_failed = false;
@@ -59,38 +59,30 @@ void session::implementation::settle_in_doubt() {
     try {
         for (in_doubt_request& each : requests) {
             // An end() that waits for this takes the remaining ones itself.
-            if (local_clock::now() >= now + timeout || ending_.stop_requested()) break;
+            if (local_clock::now() >= now + timeout || state_.ending.stop_requested()) break;
             connection& on = own_connection(timeout);
             each.release(database(), on, database().store_for(on));
             ++asked;
         }
     } catch (const std::exception&) {
-        database().connections().retire(std::move(own_connection_));
+        database().connections().retire(std::move(connection_));
         has_failed = true;
     }
-    for (const in_doubt_request& each : note_settled(requests, asked, now, has_failed)) {
-        each.tell_settled(database());
+    in_doubt_requests::list ended;
+    {
+        const thread_guard guard{state_.mutex};
+        ended = state_.in_doubt.note_asked(requests, asked, now, has_failed);
+        for (const in_doubt_request& each : ended) {
+            state_.remember({each.name, each.owner, each.kind, 0, now});
+            if (each.then) state_.remember({each.name, *each.then, each.kind, 0, now});
+        }
+        // The next heartbeat may be hours away, so requests in doubt do not wait for it.
+        const auto soon = local_clock::now() + settle_interval;
+        for (const in_doubt_request& each : state_.in_doubt.all()) {
+            state_.grants.lease().hurry(std::max(soon, each.not_before));
+        }
     }
-}
-
-in_doubt_requests::list session::implementation::note_settled(
-    const in_doubt_requests::list& due,
-    std::size_t asked,
-    local_clock::time_point now,
-    bool has_failed
-) {
-    const thread_guard guard{mutex_};
-    auto ended = in_doubt_.note_asked(due, asked, now, has_failed);
-    for (const in_doubt_request& each : ended) {
-        remember({each.name, each.owner, each.kind, 0, now});
-        if (each.then) remember({each.name, *each.then, each.kind, 0, now});
-    }
-    // The next heartbeat may be hours away, so requests in doubt do not wait for it.
-    const auto soon = local_clock::now() + settle_interval;
-    for (const in_doubt_request& each : in_doubt_.all()) {
-        machine_->hurry(std::max(soon, each.not_before));
-    }
-    return ended;
+    for (const in_doubt_request& each : ended) each.tell_settled(database());
 }
 
 // Once the row has expired nothing can be granted to this session any more, so that one release is
@@ -101,8 +93,8 @@ void session::implementation::release_in_doubt_apart(
 ) noexcept {
     in_doubt_requests::list requests;
     {
-        const thread_guard guard{mutex_};
-        requests = in_doubt_.take_all();
+        const thread_guard guard{state_.mutex};
+        requests = state_.in_doubt.take_all();
     }
     bool is_over = false;
     for (in_doubt_request& each : requests) {

@@ -137,6 +137,17 @@ void lease_machine::end() {
     lose(loss_reason::session_ended);
 }
 
+// A heartbeat that is on time gets half of the time until the deadline, so that another one is
+// possible if this one gets no answer. All that are about on time get the same limit, because MySQL
+// learns of a new limit by a separate round trip. A heartbeat after failures gets half of the time
+// that is left then.
+milliseconds lease_machine::time_to_answer(instant now) const {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - now);
+    const auto usual = ttl_ - margin_ - heartbeat_every_;
+    const bool is_about_on_time = left > usual - heartbeat_every_ / 2;
+    return std::max((is_about_on_time ? usual : left) / 2, milliseconds{50});
+}
+
 void lease_machine::lose(loss_reason why) {
     if (is_live()) reason_ = why;
 }

@@ -49,6 +49,8 @@ public:
     loss_reason reason() const noexcept { return reason_; }
     instant deadline() const noexcept { return deadline_; }
     instant next_heartbeat() const noexcept { return next_heartbeat_; }
+    // The time that a heartbeat gets that is sent now.
+    std::chrono::milliseconds time_to_answer(instant now) const;
     // The longest time from sending a request that renewed it to the answer of the next one.
     instant::duration longest_gap() const noexcept { return longest_gap_; }
     // True for a gap of over two thirds of the time to the loss: little is left to spare.

@@ -14,28 +14,9 @@
 #include "core/jitter.hpp"
 #include "locks/holder_store.hpp"
 #include "locks/waiter_store.hpp"
-#include "session/session.hpp"
+#include "session/heartbeat.hpp"
 
 namespace leasehold {
-namespace {
-
-// The most for one statement about all mutexes among them, and one about all others; also the most
-// that session_store::end() may be given.
-constexpr std::size_t max_per_step = 256;
-
-}  // namespace
-
-void session::implementation::gave_up(
-    const key& name, const owner_id& owner, lock_kind kind, std::int64_t ticket
-) {
-    const thread_guard guard{mutex_};
-    remember({name, owner, kind, ticket, local_clock::now()});
-}
-
-void session::implementation::remember(ended_hold what) {
-    const auto too_old = what.when - 2 * settings_.ttl;
-    ended_holds_.remember(std::move(what), too_old);
-}
 
 // Runs after a heartbeat that renewed. It looks for everything that was remembered when the
 // connection or the server is another one than before; otherwise, once in a ttl, for all that was
@@ -45,26 +26,26 @@ void session::implementation::remember(ended_hold what) {
 // This only looks: settle_in_doubt() comes next and releases the holds that have come back. It
 // looks at the clock between two releases, and repeats failed releases without delaying the other
 // holds. No statement begins after `until`, or the next heartbeat would be late.
-void session::implementation::look_for_what_came_back() {
+void heartbeat::look_for_what_came_back() {
     const auto timeout = *settings_.heartbeat_every / 2;
     const auto until = local_clock::now() + timeout;
     if (std::exchange(must_look_from_start_, false)) {
         is_looking_ = true;
-        const thread_guard guard{mutex_};
-        ended_holds_.look_from_start();
+        const thread_guard guard{state_.mutex};
+        state_.given_up.look_from_start();
     }
     if (local_clock::now() >= next_look_) {
         is_looking_ = true;
         next_look_ = local_clock::now() + jittered(settings_.ttl);
     }
     try {
-        while (is_looking_ && local_clock::now() < until && !ending_.stop_requested()) {
+        while (is_looking_ && local_clock::now() < until && !state_.ending.stop_requested()) {
             ended_holds::batch next;
             {
                 // The end of a hold is as durable as the renewal that came after it. A later end
                 // can still be forgotten, and is looked for later.
-                const thread_guard guard{mutex_};
-                next = ended_holds_.next(renewed_at_, max_per_step);
+                const thread_guard guard{state_.mutex};
+                next = state_.given_up.next(renewed_at_, ended_holds::max_per_statement);
             }
             is_looking_ = !next.what.empty();
             if (next.what.empty()) return;
@@ -73,17 +54,17 @@ void session::implementation::look_for_what_came_back() {
             if (!back) return;
             give_up_again(*back);
             if (must_look_from_start_) return;  // that was on a new connection
-            const thread_guard guard{mutex_};
-            ended_holds_.looked_for(next);
+            const thread_guard guard{state_.mutex};
+            state_.given_up.looked_for(next);
         }
     } catch (const std::exception& failure) {
-        database().connections().retire(std::move(own_connection_));
+        database().connections().retire(std::move(connection_));
         database().tell({event_kind::warning, "", 0, failure.what()});
     }
     // The remaining holds, and those that failed, are looked for after the next heartbeat.
 }
 
-std::optional<std::vector<ended_hold>> session::implementation::those_that_came_back(
+std::optional<std::vector<ended_hold>> heartbeat::those_that_came_back(
     connection& on, const std::vector<ended_hold>& what, local_clock::time_point until
 ) {
     store_set& stores = database().store_for(on);
@@ -108,7 +89,7 @@ std::optional<std::vector<ended_hold>> session::implementation::those_that_came_
         }
     }
     if (holders.empty()) return back;
-    const bool is_over = local_clock::now() >= until || ending_.stop_requested();
+    const bool is_over = local_clock::now() >= until || state_.ending.stop_requested();
     if (!asked.empty() && is_over) return std::nullopt;
     const auto found = stores.get<holder_store>().look(on, holders);
     auto next = found.begin();
@@ -118,19 +99,19 @@ std::optional<std::vector<ended_hold>> session::implementation::those_that_came_
     return back;
 }
 
-void session::implementation::give_up_again(const std::vector<ended_hold>& back) {
+void heartbeat::give_up_again(const std::vector<ended_hold>& back) {
     std::vector<std::string> names;
     if (!back.empty()) {
-        const thread_guard guard{mutex_};
+        const thread_guard guard{state_.mutex};
         // One owner has several keys, of a multi_lock.
         std::set<std::pair<owner_id, std::string>> to_go;
-        for (const in_doubt_request& each : in_doubt_.all()) {
+        for (const in_doubt_request& each : state_.in_doubt.all()) {
             to_go.emplace(each.owner, each.name.name());
         }
         for (const ended_hold& each : back) {
-            if (each.ticket == 0 && is_watched(each.owner)) continue;  // adopted since
+            if (each.ticket == 0 && state_.grants.has(each.owner)) continue;  // adopted since
             if (!to_go.emplace(each.owner, each.name.name()).second) continue;
-            in_doubt_.add({each.name, each.owner, local_clock::now(), each.kind});
+            state_.in_doubt.add({each.name, each.owner, local_clock::now(), each.kind});
             names.push_back(each.name.name());
         }
     }
@@ -139,21 +120,6 @@ void session::implementation::give_up_again(const std::vector<ended_hold>& back)
             {event_kind::warning, each, 0, "the database had forgotten a release; it is repeated"}
         );
     }
-}
-
-// The holds that an end() has to look for; nullopt if they are more than one statement can ask
-// about. One entry per key is enough for the lock row of a mutex.
-std::optional<std::vector<waiter_id>> session::implementation::last_had() const {
-    const thread_guard guard{mutex_};
-    std::vector<waiter_id> last;
-    std::set<std::string> keys;
-    for (const ended_hold& each : ended_holds_.all()) {
-        const bool is_lock_row = each.kind == lock_kind::mutex && each.ticket == 0;
-        if (is_lock_row && !keys.insert(each.name.name()).second) continue;
-        if (last.size() == max_per_step) return std::nullopt;
-        last.push_back({each.name, each.owner, each.ticket});
-    }
-    return last;
 }
 
 }  // namespace leasehold

@@ -6,7 +6,6 @@
 
 #include "core/jitter.hpp"
 #include "core/program_name.hpp"
-#include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/stop.hpp"
 #include "session/release.hpp"
@@ -28,29 +27,27 @@ void stop_and_join(std::jthread& thread) {
 session::implementation::implementation(
     leasehold::database within, session_settings settings, std::optional<session_id> taken
 )
-    : handle_(std::move(within)),
-      settings_(completed(std::move(settings))),
-      id_(taken ? *taken : session_id::random()),
-      node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
-      ),
+    : state_(std::move(within), std::move(settings), taken ? *taken : session_id::random()),
+      node_info_(node_info_of_this_process(
+          state_.settings.name.empty() ? program_name() : state_.settings.name
+      )),
       row_name_(node_info_) {
     const bounds of_call{local_clock::now() + database().settings().pool_timeout, {}, {}};
-    if (settings_.begins_with_grant || taken) {
-        machine_.emplace(settings_);
+    if (state_.settings.begins_with_grant || taken) {
         database().use(of_call, [](connection&, store_set&) {});  // throws now if it cannot be used
     } else {
         start(of_call);
         has_begun_ = true;
     }
-    next_look_ = local_clock::now() + jittered(settings_.ttl);
-    if (settings_.reap_every) {
-        next_reap_ = local_clock::now() + jittered(*settings_.reap_every);
-    }
 }
 
 void session::implementation::launch() {
-    heartbeat_thread_ = std::jthread{[this](std::stop_token stop) { keep_alive(stop); }};
-    watch_thread_ = std::jthread{[this](std::stop_token stop) { keep_watch(stop); }};
+    heartbeat_thread_ = std::jthread{[this](const std::stop_token& stop) {
+        take_steps(stop, [this] { return heartbeat_.step(); });
+    }};
+    watch_thread_ = std::jthread{[this](const std::stop_token& stop) {
+        take_steps(stop, [this] { return state_.watch_step(); });
+    }};
 }
 
 session::implementation::~implementation() {
@@ -62,27 +59,41 @@ session::implementation::~implementation() {
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
     }
-    for (const in_doubt_request& each : in_doubt_.all()) {
+    for (const in_doubt_request& each : state_.in_doubt.all()) {
         each.tell_settled(database(), event_reason::given_up);
+    }
+}
+
+// Each step holds a reference to the session: if a callback gives up the last other one, the
+// session is destroyed only when the step is done.
+void session::implementation::take_steps(
+    const std::stop_token& stop, const std::function<std::optional<session_state::nap>()>& step
+) {
+    while (!stop.stop_requested()) {
+        std::optional<session_state::nap> next;
+        {
+            const auto alive = weak_from_this().lock();
+            if (alive) next = step();
+            if (!next) return;
+        }
+        if (!stop.stop_requested()) state_.sleep(*next, stop);
     }
 }
 
 bool session::implementation::is_live() const {
     if (!is_at_home()) return false;
-    const thread_guard guard{mutex_};
-    return machine_->is_live() && local_clock::now() < machine_->deadline();
+    const thread_guard guard{state_.mutex};
+    return state_.grants.is_live(local_clock::now());
 }
 
 loss_reason session::implementation::reason() const {
     if (!is_at_home()) return loss_reason::other_process;
-    const thread_guard guard{mutex_};
-    return machine_->reason();
+    return state_.lease().reason();
 }
 
 local_clock::time_point session::implementation::deadline() const {
     if (!is_at_home()) return local_clock::time_point::min();
-    const thread_guard guard{mutex_};
-    return machine_->deadline();
+    return state_.lease().deadline();
 }
 
 void session::implementation::require_live(const bounds& of_call) {
@@ -112,11 +123,12 @@ void session::implementation::refuse_lost(loss_reason why) {
 
 void session::implementation::found_ended() {
     {
-        const thread_guard guard{mutex_};
-        machine_->ended_by_server(local_clock::now());
+        const thread_guard guard{state_.mutex};
+        state_.grants.lease().ended_by_server(local_clock::now());
     }
-    tell_losses();  // before others are woken: all are told when the call that found it returns
-    wake_all();
+    state_.tell_losses(
+    );  // before others are woken: all are told when the call that found it returns
+    state_.wake_all();
     refuse_lost();
 }
 
@@ -153,8 +165,8 @@ bool session::implementation::may_part_again(const bounds& of_call) const noexce
 }
 
 std::int64_t session::implementation::notices() const {
-    const thread_guard guard{mutex_};
-    return times_news_;
+    const thread_guard guard{state_.mutex};
+    return state_.times_news;
 }
 
 void session::implementation::watch(
@@ -164,73 +176,74 @@ void session::implementation::watch(
     // with the session changes nothing for them.
     bool is_sooner = what->own_end().has_value();
     {
-        const thread_guard guard{mutex_};
-        grants_.add(what);
-        if (times_news_ != notices_when_sent) {
-            must_ask_ = true;
-            machine_->hurry(local_clock::now());
+        const thread_guard guard{state_.mutex};
+        state_.grants.add(what);
+        if (state_.times_news != notices_when_sent) {
+            state_.must_ask = true;
+            state_.grants.lease().hurry(local_clock::now());
             is_sooner = true;
         }
     }
-    if (is_sooner) wake_all();
-    tell_losses();
+    if (is_sooner) state_.wake_all();
+    state_.tell_losses();
     // Another thread may have taken it out to tell of its loss, and not have told it yet.
     const auto why = what->loss_at(local_clock::now(), reason());
-    if (why != loss_reason::none) tell({{what, why}}, false, why);
+    if (why != loss_reason::none) state_.tell({{what, why}}, false, why);
 }
 
 bool session::implementation::watch_alone(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
     {
-        const thread_guard guard{mutex_};
+        const thread_guard guard{state_.mutex};
         const owner_id& owner = what->what().owner;
-        if (is_watched(owner) || in_doubt_.will_release(owner)) return false;
-        grants_.add(what);  // before another thread looks; watch() finds it there
+        if (state_.grants.has(owner) || state_.in_doubt.will_release(owner)) return false;
+        state_.grants.add(what);  // before another thread looks; watch() finds it there
     }
     watch(what, notices_when_sent);
     return true;
 }
 
 void session::implementation::forget(const grant& what) {
-    const thread_guard guard{mutex_};
-    grants_.remove(what);
+    const thread_guard guard{state_.mutex};
+    state_.grants.remove(what);
 }
 
 bool session::implementation::change_term(grant& what, local_clock::time_point end) {
     bool is_watched = false;
     {
-        const thread_guard guard{mutex_};
-        is_watched = grants_.change_term(what, end);
+        const thread_guard guard{state_.mutex};
+        is_watched = state_.grants.change_term(what, end);
     }
-    if (is_watched) wake_all();
+    if (is_watched) state_.wake_all();
     return is_watched;
 }
 
 bool session::implementation::change_limit(grant& what, const grant::limit& to) {
     bool is_watched = false;
     {
-        const thread_guard guard{mutex_};
-        is_watched = grants_.change_limit(what, to);
+        const thread_guard guard{state_.mutex};
+        is_watched = state_.grants.change_limit(what, to);
     }
-    if (is_watched) wake_all();
+    if (is_watched) state_.wake_all();
     return is_watched;
 }
 
 bool session::implementation::is_ending_with(const grant& last) {
-    const thread_guard guard{mutex_};
-    machine_->tick(local_clock::now());
-    const bool is_all = grants_.is_only(last) && ended_holds_.all().empty();
-    const bool is_quiet = !may_need_row() && tellers_ == 0 && !has_ended_;
+    const thread_guard guard{state_.mutex};
+    state_.grants.lease().tick(local_clock::now());
+    const bool is_all = state_.grants.is_only(last) && state_.given_up.all().empty();
+    const bool is_quiet =
+        !state_.may_need_row() && !state_.grants.is_telling() && !state_.has_ended;
     // A recursive hold, which another thread may enter once more meanwhile, is released by itself.
     const bool is_simple =
         last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
-    if (!is_all || !is_quiet || !is_simple || !machine_->is_live()) return false;
+    if (!is_all || !is_quiet || !is_simple || !state_.grants.lease().is_live()) return false;
     // As in end(): from here on nothing is sent for this session, and nobody is told of a loss.
-    machine_->end();
-    grants_.remove(last);
-    takes_row_along_ = true;
-    ++under_way_;  // an end() by another thread meanwhile leaves the row
+    state_.grants.lease().end();
+    state_.grants.remove(last);
+    state_.takes_row_along = true;
+    ++state_.under_way;  // an end() by another thread meanwhile leaves the row
     return true;
 }
 
@@ -241,31 +254,14 @@ void session::implementation::end_with(bool is_released) noexcept {
 }
 
 void session::implementation::keep_row() {
-    const thread_guard guard{mutex_};
-    keeps_row_ = true;
-}
-
-std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
-    const thread_guard guard{mutex_};
-    return grants_.live();
-}
-
-bool session::implementation::is_watched(const owner_id& owner) const {
-    return grants_.has(owner);
-}
-
-void session::implementation::wake_all() {
-    {
-        const thread_guard guard{mutex_};
-        ++changes_;
-    }
-    changed_.notify_all();
+    const thread_guard guard{state_.mutex};
+    state_.keeps_row = true;
 }
 
 void session::implementation::count_under_way(int change) {
     if (!is_at_home()) return;
-    const thread_guard guard{mutex_};
-    under_way_ += change;
+    const thread_guard guard{state_.mutex};
+    state_.under_way += change;
 }
 
 // --------------------------------------------------------------------------------------- ending
@@ -275,7 +271,7 @@ bool session::implementation::end_in_database(
 ) noexcept {
     try {
         database().use_unchecked(parting(), [&](connection& on, store_set& stores) {
-            stores.get<session_store>().end(on, id_, remove_unless);
+            stores.get<session_store>().end(on, state_.id, remove_unless);
         });
         return true;
     } catch (const std::exception& failure) {
@@ -324,18 +320,17 @@ bool session::implementation::release_all(
 // holds all that it uses: a thread that does not come back in time is left to itself, and ends when
 // its call does. False if it is left while it waits for an overdue answer.
 bool session::implementation::stop_heartbeat(local_clock::time_point deadline) noexcept {
-    ending_.request_stop();
+    state_.ending.request_stop();
     heartbeat_thread_.request_stop();
     if (!heartbeat_thread_.joinable() || heartbeat_thread_.get_id() == std::this_thread::get_id()) {
         return true;
     }
-    {
-        thread_guard guard{mutex_};
-        const auto is_back = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_in_step_; };
-        if (!wait_until(guard, changed_, {}, deadline, is_back)) return has_its_answers_;
+    const auto found = heartbeat_.await_step(deadline);
+    if (found != heartbeat::step_state::none) {
+        return found == heartbeat::step_state::has_its_answers;
     }
     heartbeat_thread_.join();
-    own_connection_.reset();
+    heartbeat_.close();
     return true;
 }
 
@@ -344,36 +339,28 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
 void session::implementation::end() noexcept {
     if (!is_at_home()) return;
     if (end_before_begin()) {
-        lost_.request_stop();
+        state_.lost.request_stop();
         return;
     }
-    std::vector<lost_grant> held;
-    bool was_live = false;
+    grant_watch::ending ending;
     bool may_remove = false;
-    bool may_expire = true;
     bool is_over = false;
-    loss_reason why = loss_reason::none;
     {
-        const thread_guard guard{mutex_};
-        if (std::exchange(has_ended_, true)) return;
-        machine_->tick(local_clock::now());
-        // While holders are being told of its loss, perhaps by the caller, the row is left to
-        // expire by itself: others must not get the keys before the holders know.
-        was_live = machine_->is_live() || takes_row_along_;
-        may_expire = (was_live && tellers_of_limits_ == 0) || tellers_ == 0;
-        may_remove = was_live && !may_need_row();
-        machine_->end();
-        why = machine_->reason();
-        // Taken out here, so that no other thread is still telling them when they are released. A
-        // grant that is being released is left to that call, which counts as under way.
-        held = grants_.take_live(why);
-        is_over = has_nothing_left();
+        const thread_guard guard{state_.mutex};
+        if (std::exchange(state_.has_ended, true)) return;
+        // The grants are taken out here, so that no other thread is still telling their holders
+        // when they are released. A grant that is being released is left to that call, which counts
+        // as under way.
+        ending = state_.grants.end(local_clock::now());
+        may_remove = !ending.was_lost && !state_.may_need_row();
+        is_over = state_.has_nothing_left();
     }
+    const bool was_live = !ending.was_lost;
     // This tells the holders first: the heartbeat, for which end() waits below, may hang until long
     // after the deadline.
-    tell(held, !was_live, why);
-    over_.request_stop();
-    lost_.request_stop();
+    state_.tell(ending.held, ending.was_lost, ending.why);
+    state_.over.request_stop();
+    state_.lost.request_stop();
     const auto began = local_clock::now();
     const auto until = parting().deadline;
     const bool has_answered = stop_heartbeat(until);
@@ -382,14 +369,14 @@ void session::implementation::end() noexcept {
     const bool is_silent = database().connections().last_word() == server_word::silence;
     if (!has_answered || (has_waited && is_silent)) database().connections().note_ignored(began);
     // A missing row would count as alive for holds that could not be released.
-    const bool all_free = was_live && release_all(held, until);
+    const bool all_free = was_live && release_all(ending.held, until);
     bool has_failed = was_live && !all_free;
     // If releases failed only because somebody's transaction keeps keys locked, this frees them at
     // once.
     const bool answers = database().connections().last_word() == server_word::answer;
-    if (may_expire && !is_row_gone_ && (answers || may_say_goodbye(has_failed, until))) {
-        has_failed =
-            !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
+    if (ending.may_expire && !is_row_gone_ && (answers || may_say_goodbye(has_failed, until))) {
+        has_failed = !end_in_database(may_remove && all_free ? state_.last_had() : std::nullopt) ||
+                     has_failed;
     }
     release_in_doubt_apart(has_failed, until);
     if (was_live && (has_failed || !may_part())) {

@@ -1,5 +1,6 @@
 #pragma once
-// The implementation of a leasehold::session: its row, its heartbeat, and the grants it watches.
+// The implementation of a leasehold::session: how it begins, which threads work for it, how it is
+// passed on, and how it ends.
 //
 // The heartbeat thread talks to the database over a connection of its own; the watch thread talks
 // to nobody and only compares the clock with deadlines, so that no hanging call can keep a holder
@@ -7,26 +8,19 @@
 //
 // Threads: safe.
 #include <atomic>
-#include <condition_variable>
-#include <cstddef>
-#include <exception>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string_view>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/process.hpp"
-#include "core/thread_mutex.hpp"
-#include "database/database.hpp"
 #include "leasehold/session.hpp"
-#include "session/ended_holds.hpp"
-#include "session/grant.hpp"
-#include "session/grant_list.hpp"
-#include "session/in_doubt_requests.hpp"
-#include "session/lease_machine.hpp"
+#include "session/heartbeat.hpp"
+#include "session/session_state.hpp"
 #include "session/session_store.hpp"
 
 namespace leasehold {
@@ -66,25 +60,25 @@ public:
     };
     detached detach();
 
-    const session_id& id() const noexcept { return id_; }
+    const session_id& id() const noexcept { return state_.id; }
     const std::string& node_info() const noexcept { return node_info_; }
-    const session_settings& settings() const noexcept { return settings_; }
-    const leasehold::database& handle() const noexcept { return handle_; }
-    leasehold::database::implementation& database() const { return *handle_.inner(); }
+    const session_settings& settings() const noexcept { return state_.settings; }
+    const leasehold::database& handle() const noexcept { return state_.handle; }
+    leasehold::database::implementation& database() const { return state_.database(); }
 
     // False in a forked child: there the session is lost.
     bool is_at_home() const noexcept { return home_.is_here(); }
     bool is_live() const;
     loss_reason reason() const;
     local_clock::time_point deadline() const;
-    local_clock::duration longest_gap() const;
+    local_clock::duration longest_gap() const { return state_.lease().longest_gap(); }
     std::stop_token lost() const noexcept {
-        return is_at_home() ? lost_.get_token() : stopped_token();
+        return is_at_home() ? state_.lost.get_token() : stopped_token();
     }
     // Fires with lost(), but runs no callback of a user, which may block: a waiter asks again, and
     // is told.
     std::stop_token over() const noexcept {
-        return is_at_home() ? over_.get_token() : stopped_token();
+        return is_at_home() ? state_.over.get_token() : stopped_token();
     }
     // Throws session_lost in a forked child. Each call asks this before it locks anything.
     void require_at_home() const {
@@ -178,7 +172,9 @@ public:
         const owner_id& owner,
         lock_kind kind = lock_kind::mutex,
         std::int64_t ticket = 0
-    );
+    ) {
+        state_.gave_up(name, owner, kind, ticket);
+    }
 
     // True if `last` is all that the session has, or ever had: then nothing begins in it any more,
     // and the release may remove its row, too, before end().
@@ -186,7 +182,7 @@ public:
     // Called after that release: ends the session. If the release has left the grant in the
     // database, or may have, the session's row is not removed before the grant.
     void end_with(bool is_released) noexcept;
-    bool takes_row_along() const noexcept { return takes_row_along_; }
+    bool takes_row_along() const noexcept { return state_.takes_row_along; }
     void note_row_gone() noexcept { is_row_gone_ = true; }
 
     // One worker of jobs at a time works under a session: a job that runs under the session and
@@ -201,28 +197,12 @@ public:
 
 private:
     using lost_grant = grant_list::lost_grant;
-    struct news {
-        std::vector<lost_grant> gone;
-        std::vector<std::shared_ptr<grant>> asked;  // to let go
-    };
-
-    // The longest time between two looks of its threads for something to do; shorter if the
-    // margin is short.
-    static constexpr std::chrono::seconds max_nap{1};
-    // The longest time between two releases of a hold in doubt.
-    static constexpr std::chrono::seconds settle_interval{1};
-
-    // The time until which a thread has nothing to do, unless `changes_` moves on from what it was.
-    struct nap {
-        local_clock::time_point until;
-        std::uint64_t changes;
-    };
 
     [[noreturn]] static void refuse_lost(loss_reason why);
     std::optional<local_clock::time_point> take_row(
         const bounds& of_call, const std::string& from, const std::string& to
     );
-    void require_quiet() const LEASEHOLD_REQUIRES(mutex_);
+    void require_quiet() const LEASEHOLD_REQUIRES(state_.mutex);
 
     class turn;
     bool insert_row(
@@ -237,122 +217,31 @@ private:
     void begin(const bounds& of_call);
     void note_begun(local_clock::time_point since, bool is_row_live = true);
     bool end_before_begin() noexcept;
-    void keep_alive(std::stop_token stop);
-    void keep_watch(std::stop_token stop);
-    nap heartbeat_step();
-    nap watch_step();
-    bool has_ended() const;
-    bool is_over() const;  // and the watch has nothing to do any more
-    // A request or a hold that end() does not see may need the row.
-    bool may_need_row() const LEASEHOLD_REQUIRES(mutex_) {
-        return keeps_row_ || in_doubt_.were_any() || under_way_ != 0;
-    }
-    bool has_nothing_left() const LEASEHOLD_REQUIRES(mutex_);
-    bool beat();  // true if it was renewed
-    session_news news_answered() const;
-    void note_failure(const std::exception& what);
-    news what_is_new(store_set& stores, connection& on);
-    void tell_late(event_reason why, std::string_view detail, local_clock::time_point sent)
-        LEASEHOLD_EXCLUDES(mutex_);
-    void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(mutex_);
-    void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
-    void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
-    void settle_in_doubt();
-    in_doubt_requests::list note_settled(
-        const in_doubt_requests::list& due,
-        std::size_t asked,
-        local_clock::time_point now,
-        bool has_failed
+    // Runs a thread. Nullopt ends it.
+    void take_steps(
+        const std::stop_token& stop, const std::function<std::optional<session_state::nap>()>& step
     );
-    void look_for_cluster();
-    void clean_up_after_the_dead();
-    void remember(ended_hold what) LEASEHOLD_REQUIRES(mutex_);
-    void look_for_what_came_back();
-    // The holds that exist; nullopt if `until` has passed and some were not asked about.
-    std::optional<std::vector<ended_hold>> those_that_came_back(
-        connection& on, const std::vector<ended_hold>& what, local_clock::time_point until
-    );
-    void give_up_again(const std::vector<ended_hold>& back);
-    std::optional<std::vector<waiter_id>> last_had() const;
     void note_in_doubt(in_doubt_request what);
     // True when the database has ended it.
     bool end_in_database(const std::optional<std::vector<waiter_id>>& remove_unless) noexcept;
     bool may_say_goodbye(bool has_failed, local_clock::time_point until) const noexcept;
     bool release_all(const std::vector<lost_grant>& held, local_clock::time_point until) noexcept;
     void release_in_doubt_apart(bool has_failed, local_clock::time_point until) noexcept;
-    bool begin_step();
-    void end_step();
-    void note_answers(bool are_there);
     bool stop_heartbeat(local_clock::time_point deadline) noexcept;
-    // Called without the lock, because callbacks may do anything.
-    void tell_losses() LEASEHOLD_EXCLUDES(mutex_);
-    void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why)
-        LEASEHOLD_EXCLUDES(mutex_);
-    void give_back_when_over(const std::vector<lost_grant>& lost) LEASEHOLD_REQUIRES(mutex_);
-    connection& own_connection(std::chrono::milliseconds timeout);
-    void sleep(const nap& pause, std::stop_token stop);
-    bool is_watched(const owner_id& owner) const LEASEHOLD_REQUIRES(mutex_);
-    void wake_all() LEASEHOLD_EXCLUDES(mutex_);
     void count_under_way(int change);
-    std::vector<std::shared_ptr<grant>> watched() const;
 
     const home_process home_;
-    const leasehold::database handle_;
-    const session_settings settings_;
-    session_id id_;  // the id that start() has left
+    session_state state_;
+    heartbeat heartbeat_{state_, [this] { end_in_database(std::nullopt); }};
     const std::string node_info_;
     // The node_info of its row; and the name it may have, if a renaming got no answer.
     std::string row_name_;
     std::string row_name_in_doubt_;
-    std::stop_source lost_;
-    std::stop_source over_;
-    std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
 
     std::atomic<bool> has_begun_ = false;  // from then on its threads exist, or never will
-    std::atomic<bool> takes_row_along_ = false;
     std::atomic<bool> is_row_gone_ = false;
     std::atomic<bool> has_worker_ = false;
-
-    mutable thread_mutex mutex_;
-    std::condition_variable_any changed_;
-    // Counts changes of anything that a sleeping thread might wait for.
-    std::uint64_t changes_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    std::optional<lease_machine> machine_ LEASEHOLD_GUARDED_BY(mutex_);
-    // The number of times when there was other news than before.
-    std::int64_t times_news_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    // Grants may have been lost since they were watched; at first there are no known notices to
-    // compare with.
-    bool must_ask_ LEASEHOLD_GUARDED_BY(mutex_) = true;
-    bool has_ended_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    bool is_beginning_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // a thread sends what begins it
-    bool is_in_step_ LEASEHOLD_GUARDED_BY(mutex_) = false;    // the heartbeat thread
-    // True while it waits for no answer that the server owes it: it runs a callback, or cleans up
-    // after the dead, which may take long.
-    bool has_its_answers_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    // Threads that are telling holders of losses just now.
-    int tellers_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    // The threads among them that tell of limits, while the session lives, which must not free
-    // these before.
-    int tellers_of_limits_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
-    grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
-    in_doubt_requests in_doubt_ LEASEHOLD_GUARDED_BY(mutex_);
-    bool keeps_row_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    ended_holds ended_holds_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
-
-    // Only the heartbeat thread uses these.
-    session_news known_;                    // the news that was looked into
-    local_clock::time_point renewed_at_{};  // the last renewing heartbeat was sent then
-    std::unique_ptr<connection> own_connection_;
-    bool has_had_one_ = false;           // and another one is in its place, or none
-    bool must_look_from_start_ = false;  // the database may have forgotten something
-    bool is_looking_ = false;
-    local_clock::time_point next_look_{};
-    local_clock::time_point next_reap_{};
-    bool must_look_for_cluster_ = false;  // it may be another server
-    bool is_in_cluster_ = false;          // this connection knows that several nodes are written to
-    bool has_said_goodbye_ = false;
-    local_clock::time_point next_settlement_{};  // once it is lost
+    bool is_beginning_ LEASEHOLD_GUARDED_BY(state_.mutex) = false;  // a thread sends what begins it
 
     std::jthread heartbeat_thread_;
     std::jthread watch_thread_;

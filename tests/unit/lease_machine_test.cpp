@@ -139,6 +139,16 @@ TEST(lease_machine_test, a_heartbeat_is_due_each_interval_after_the_last_was_sen
     EXPECT_EQ(machine.next_heartbeat(), at(8s));
 }
 
+// Every 4 s, lost after 10 s: another heartbeat is possible if one gets no answer.
+TEST(lease_machine_test, a_heartbeat_gets_half_of_the_time_to_the_loss) {
+    const lease_machine machine = started();
+    EXPECT_EQ(machine.time_to_answer(at(4s)), 3s);
+    EXPECT_EQ(machine.time_to_answer(at(6s - 1ms)), 3s) << "the same for all about on time";
+    EXPECT_EQ(machine.time_to_answer(at(6s)), 2s);
+    EXPECT_EQ(machine.time_to_answer(at(9s)), 500ms);
+    EXPECT_EQ(machine.time_to_answer(at(11s)), 50ms) << "less is enough for no server";
+}
+
 TEST(lease_machine_test, after_a_failure_several_tries_fit_into_what_is_left) {
     lease_machine machine = started();
     machine.failed(at(4s));
