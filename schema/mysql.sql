@@ -208,6 +208,7 @@ CREATE TABLE leasehold_job (
     progress            VARBINARY(4000)    NULL COMMENT 'the handler''s words',
     error               VARBINARY(4000)    NULL COMMENT 'of the last attempt that failed',
     payload             LONGBLOB       NOT NULL,
+    available_at        BIGINT             NULL,
     PRIMARY KEY (id),
     KEY leasehold_job_order (queue, state, priority, id),
     KEY leasehold_job_due (queue, due_at, id),
@@ -409,5 +410,8 @@ VALUES (
 ), (
     19, 'own_numbers_from_7',
     '1f5a7202f9bb4669f828976cdfd7eb2719095cd167ef017a617a4cbef2d1a620',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    20, 'job_waits_from_7', '11e37cc503c3eccf7dd6a33109268326850ad1f8846b9f23180984dbc8c1ec8a',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -1,9 +1,8 @@
--- The shape of leasehold's tables on PostgreSQL today, in one file, with the default names, for
--- reading and for loading into an empty schema with psql. It leaves what `leasehold migrate`
--- leaves, down to the records of what is applied, so later versions migrate on from here. Bring
--- other names in with `leasehold --table-prefix P --schema S migrate sql`, which prints the
--- same. What the columns mean: README.md in this folder. A test proves that this file and the
--- migrations make the same tables.
+-- The shape of leasehold's tables on PostgreSQL today, with the default names, for reading and for
+-- loading into an empty schema with psql. It leaves what `leasehold migrate` leaves, down to the
+-- records of what is applied, so later versions migrate on from here. With other names `leasehold
+-- --table-prefix P --schema S migrate sql` prints the same. What the columns mean: README.md here.
+-- A test proves that this file and the migrations make the same tables.
 
 -- One row per live process: its heartbeat is one update of one row, however much it holds.
 -- fillfactor: every heartbeat is a HOT update while the page has room, so expires_at has no index.
@@ -202,6 +201,7 @@ CREATE TABLE leasehold_job (
     progress            text,                  -- the handler's words
     error               text,                  -- of the last attempt that failed
     payload             text        NOT NULL DEFAULT '',
+    available_at        timestamptz,           -- null: since it was enqueued
     CONSTRAINT leasehold_job_pkey PRIMARY KEY (id),
     CONSTRAINT leasehold_job_names_size CHECK (
         octet_length(queue) BETWEEN 1 AND 255 AND octet_length(kind) <= 255),
@@ -474,7 +474,6 @@ CREATE TABLE leasehold_migration (
     finished   boolean     NOT NULL,
     CONSTRAINT leasehold_migration_pkey PRIMARY KEY (version)
 );
-
 INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, true FROM (VALUES
   (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602'),
   (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5'),
@@ -496,5 +495,6 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, 
    'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5'),
   (17, 'job_kinds_from_7', '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618'),
   (18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd'),
-  (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a')
+  (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a'),
+  (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6')
 ) AS m;

@@ -239,6 +239,7 @@ CREATE TABLE leasehold_job (
     progress            TEXT,                        -- the handler's words
     error               TEXT,                        -- of the last attempt that failed
     payload             TEXT    NOT NULL DEFAULT '',
+    available_at        INTEGER,                     -- null: since it was enqueued
     CHECK (length(CAST(queue AS BLOB)) BETWEEN 1 AND 255),
     CHECK ((state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
            AND state BETWEEN 1 AND 5)
@@ -480,4 +481,6 @@ VALUES
     (18, 'job_texts_from_7',
      'b97304c79aea778862bd373ba4f258d378cfb4b3e9ab31860ace46b0ddb08b82', 1),
     (19, 'own_numbers_from_7',
-     '45bfb9ac625fd96e0bab701e440f30ed345a86e5db5ab5d6121ec0df28b347c0', 1);
+     '45bfb9ac625fd96e0bab701e440f30ed345a86e5db5ab5d6121ec0df28b347c0', 1),
+    (20, 'job_waits_from_7',
+     '7c6532547423069a6e16b1dfd99ac31c82bec1966d4958e252da5a9ff02f2ca1', 1);

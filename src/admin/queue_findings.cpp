@@ -18,8 +18,7 @@ constexpr microseconds unusual_from = 1min;
 constexpr int unusual_times = 10;
 
 std::string since(const waiting_queue& queue) {
-    return "the next job of queue '" + queue.name + "' was enqueued " + in_words(queue.waits) +
-           " ago";
+    return "the next job of queue '" + queue.name + "' has waited for " + in_words(queue.waits);
 }
 
 finding paused(const waiting_queue& queue) {

@@ -58,6 +58,9 @@ struct claimed_job {
     std::string ordering_key;
     retry_policy retry;
     std::optional<std::chrono::microseconds> attempt_timeout;
+    // Before this claim, since it was enqueued, came due, was given back, was rescued, needed no
+    // other job any more or was run again. nullopt: the row does not tell.
+    std::optional<std::chrono::microseconds> waited{};
 };
 
 struct claim_result {

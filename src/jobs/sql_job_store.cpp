@@ -153,6 +153,8 @@ claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     job.retry.delay = milliseconds_in(column::retry_delay, job.retry.delay);
     job.retry.max_delay = milliseconds_in(column::retry_delay_max, job.retry.max_delay);
     job.attempt_timeout = duration_or_nothing(from, first + column::time_limit);
+    job.waited = duration_or_nothing(from, first + column::waited);
+    if (job.waited) job.waited = std::max(*job.waited, microseconds{0});  // a clock was set back
     job.may_not_be_rescued = rescues + 1 >= number(column::rescues_max, new_job{}.max_rescues);
     return job;
 }

@@ -27,6 +27,37 @@ TEST_F(job_claim_suite, the_smallest_priority_goes_first_and_then_the_smallest_i
     EXPECT_EQ(ids_of(one_.claim(10)), std::vector(expected.begin() + 3, expected.end()));
 }
 
+// By the database's clock: neither the time before it was due nor that of an earlier attempt.
+TEST_F(job_claim_suite, a_claim_says_how_long_the_job_has_waited_for_it) {
+    const job_id id = enqueue();
+    current().age_job(id, 1h);
+    const auto waited = [&](std::chrono::microseconds least) {
+        const auto job = one_.claim_one();
+        EXPECT_EQ(job.id, id);
+        EXPECT_GE(job.waited.value(), least);
+        EXPECT_LT(job.waited.value(), least + 10min);
+        return job;
+    };
+    auto job = waited(1h);
+    EXPECT_TRUE(one_.fail(job, 1h));
+    current().age_job(id, 3h);
+    EXPECT_EQ(promote(), 1);
+    job = waited(2h);
+    current().age_job(id, 1h);
+    EXPECT_TRUE(one_.finish(end_of(job, job_step::release)));
+    job = waited(0h);
+    EXPECT_TRUE(one_.finish(end_of(job, job_step::snooze, 1h)));
+    current().age_job(id, 1h + 30min);
+    EXPECT_EQ(promote(), 1);
+    job = waited(30min);
+    EXPECT_TRUE(one_.finish(end_of(job, job_step::discard)));
+    current().age_job(id, 1h);
+    EXPECT_EQ(retry_job(first_, id), retry_outcome::redriven);
+    current().age_job(id, 20min);
+    EXPECT_EQ(job_queue(first_, queue_).describe().oldest_available.value() / 10min, 2);
+    waited(20min);
+}
+
 TEST_F(job_claim_suite, jobs_of_other_kinds_are_left_alone) {
     new_job what;
     what.kind = "other";

@@ -87,7 +87,10 @@ void add_ages(
     };
     made.age_job = [=](job_id id, std::chrono::microseconds by) {
         const aged row{prefix + "job", "id", id, {}};
-        age(own, words, aged_by(words.job_micros_ago, by, row), {"due_at", "claimed_at"});
+        age(own,
+            words,
+            aged_by(words.job_micros_ago, by, row),
+            {"enqueued_at", "available_at", "due_at", "claimed_at"});
         const aged ended{prefix + "job_history", "id", id, {}};
         age(own, words, aged_by(words.job_micros_ago, by, ended), {"ended_at", "prune_at"});
     };

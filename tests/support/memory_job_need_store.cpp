@@ -82,6 +82,7 @@ public:
                 job_row next = *row;
                 next.due_at.reset();
                 next.state = job_state::available;
+                next.available_at = all.jobs.now();
                 all.jobs.put(id, std::move(next));
                 ++freed;
             }

@@ -93,7 +93,7 @@ public:
             });
             std::ranges::stable_sort(due, {}, [&](job_id id) { return jobs.find(id)->due_at; });
             due.resize(std::min(due.size(), static_cast<std::size_t>(max_jobs)));
-            for (const job_id id : due) make_due(jobs, id);
+            for (const job_id id : due) make_due(jobs, id, *jobs.find(id)->due_at);
             return std::optional{static_cast<std::int64_t>(due.size())};
         };
         return ask<std::int64_t>(on, "promote", attempt);
@@ -213,7 +213,7 @@ public:
             if (!found) return retry_outcome::not_found;
             if (found->state == job_state::running) return retry_outcome::running;
             if (!found->has_ended()) {
-                if (found->due_at) make_due(jobs, id);
+                if (found->due_at) make_due(jobs, id, jobs.now());
                 return retry_outcome::available;
             }
             return redrive(jobs, id, *found);
@@ -324,7 +324,7 @@ public:
                 if (row.queue != name) return false;
                 ++info.jobs[shown_state(row)];
                 if (row.state != job_state::available) return false;
-                const auto waits = tables.now - row.enqueued_at;
+                const auto waits = tables.now - row.available_at.value_or(row.enqueued_at);
                 info.oldest_available = std::max(info.oldest_available.value_or(waits), waits);
                 return true;
             });
@@ -377,8 +377,9 @@ private:
         }
     }
 
-    static void make_due(seen_jobs& jobs, job_id id) {
+    static void make_due(seen_jobs& jobs, job_id id, microseconds since) {
         job_row row = *jobs.find(id);
+        row.available_at = std::max(since, row.enqueued_at);
         row.due_at.reset();
         row.state = jobs.is_behind_others(id, row) ? job_state::blocked : job_state::available;
         jobs.put(id, std::move(row));
@@ -403,6 +404,7 @@ private:
         --row.attempts;
         row.session.reset();
         row.state = job_state::available;
+        row.available_at = jobs.now();
         jobs.put(id, std::move(row));
     }
 
@@ -412,6 +414,7 @@ private:
             if (jobs.find_unique(row.queue, row.what.unique_key)) return retry_outcome::duplicate;
         }
         row.state = job_state::available;
+        row.available_at = jobs.now();
         row.attempts = row.rescues = 0;
         row.is_cancel_requested = false;
         row.progress.clear();

@@ -141,6 +141,8 @@ job_state finish_one(
         --row.attempts;
     }
     if (to != job_state::available) row.due_at = tables.now + end.delay;
+    row.available_at.reset();
+    if (to == job_state::available) row.available_at = tables.now;
     jobs.put(end.id, row);
     if (to == job_state::scheduled) jobs.free_next_of(row);
     return to;
@@ -311,6 +313,7 @@ private:
         row.what = by;
         row.what.ordering_key = ordering_key;
         row.enqueued_at = now;
+        row.available_at.reset();
         row.attempts = 0;
         row.rescues = 0;
         row.error.clear();

@@ -20,6 +20,10 @@ const std::map<job_id, job_versions>& seen_jobs::versions_of_all() const {
     return tables_.jobs;
 }
 
+std::chrono::microseconds seen_jobs::now() const {
+    return tables_.now;
+}
+
 const job_row* seen_jobs::find(job_id id) const {
     const auto found = tables_.jobs.find(id);
     if (found == tables_.jobs.end()) return nullptr;
@@ -141,6 +145,7 @@ claimed_job claimed_from(job_id id, const job_row& row) {
     job.ordering_key = row.what.ordering_key;
     job.retry = row.what.retry;
     job.attempt_timeout = row.what.attempt_timeout;
+    job.waited = row.claimed_at - row.available_at.value_or(row.enqueued_at);
     return job;
 }
 

@@ -29,7 +29,8 @@ struct job_row {
     bool is_cancel_requested = false;
     std::string node_info, progress, error, result;
     std::chrono::microseconds enqueued_at{0}, claimed_at{0}, ended_at{0}, prune_at{0};
-    std::optional<std::chrono::microseconds> due_at;  // where scheduled or retryable
+    std::optional<std::chrono::microseconds> available_at;  // nothing: since it was enqueued
+    std::optional<std::chrono::microseconds> due_at;        // where scheduled or retryable
 
     bool has_ended() const { return state >= job_state::completed; }
     bool is_of_key(const job_row& other) const {
@@ -59,6 +60,7 @@ public:
     seen_jobs(memory_tables& tables, const connection& from, bool is_inside)
         : tables_(tables), from_(from), is_inside_(is_inside) {}
 
+    std::chrono::microseconds now() const;
     const job_row* find(job_id id) const;
     // Changed in a transaction of another connection that has not ended.
     bool is_locked(job_id id) const;

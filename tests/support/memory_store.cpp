@@ -359,6 +359,8 @@ void memory_database::age_job(job_id id, microseconds by) {
     server_->with_tables([&](memory_tables& tables) {
         job_row& row = tables.jobs.at(id).committed.value();
         if (row.due_at) *row.due_at -= by;
+        row.enqueued_at -= by;
+        if (row.available_at) *row.available_at -= by;
         row.claimed_at -= by;
         row.ended_at -= by;
         row.prune_at -= by;

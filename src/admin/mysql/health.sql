@@ -161,14 +161,15 @@ SELECT COUNT(*) FROM (
     SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
     WHERE s.expires_at <= {now} - $1 LIMIT 1000) some_of_them;
 
--- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
+-- $1 microseconds. For each queue, how long the job that would be claimed next has waited: a
 -- walk from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 -- gives: queue waits is_paused
 SELECT w.queue, w.waits, w.is_paused
 FROM (
     SELECT d.queue, COALESCE(q.is_paused, 0) AS is_paused,
-           (SELECT COALESCE({now} - NULLIF(GREATEST(j.enqueued_at, 0), 0), 0)
+           (SELECT COALESCE({now} - NULLIF(GREATEST(COALESCE(j.available_at, j.enqueued_at), 0), 0),
+                            0)
             FROM {prefix}job j FORCE INDEX ({bare}job_order)
             WHERE j.queue = d.queue AND j.state = 2
             ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS waits

@@ -186,7 +186,7 @@ SELECT count(*) FROM (
      WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
--- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
+-- $1 microseconds. For each queue, how long the job that would be claimed next has waited: a
 -- walk from name to name along leasehold_job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 -- gives: queue waits is_paused
@@ -195,7 +195,7 @@ SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
  CROSS JOIN LATERAL (
     SELECT CASE WHEN isfinite(j.enqueued_at)
-                THEN {since j.enqueued_at}
+                THEN {since coalesce(j.available_at, j.enqueued_at)}
                 ELSE 0 END AS waits
       FROM {prefix}job j
      WHERE j.queue = o.queue AND j.state = 2 AND j.state IN (2, 3, 5)

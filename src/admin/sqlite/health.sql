@@ -95,7 +95,8 @@ WITH RECURSIVE in_order (queue) AS (
 SELECT w.queue, w.waits, w.is_paused
   FROM (
     SELECT o.queue, coalesce(q.is_paused, 0) AS is_paused,
-           (SELECT {wall} - j.enqueued_at FROM {prefix}job j
+           (SELECT CAST({wall} - coalesce(j.available_at, j.enqueued_at) AS INTEGER)
+              FROM {prefix}job j
              WHERE j.queue = o.queue AND j.state = 2
              ORDER BY j.priority, j.id LIMIT 1) AS waits
       FROM in_order o LEFT JOIN {prefix}queue q ON q.name = o.queue

@@ -8,10 +8,13 @@
 -- An IN of a few keys would read, and lock, all of a small table. Lists of the caller come as a
 -- parameter. Statements that may run on a borrowed connection use {utc} instead of {now}.
 
--- The columns of the claimed job row j.
+-- The columns of the claimed job row j. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
+-- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
+-- gives: retry_delay_max time_limit rescues_max waited
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
-       j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
+       j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
+       {finite j.claimed_at} - {finite COALESCE(j.available_at, NULLIF(j.enqueued_at, 0))}
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
@@ -95,8 +98,8 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- fragment: replacement
 kind = $3, payload = $4, priority = $5, enqueued_at = GREATEST({utc}, enqueued_at + 1),
-    attempts = 0, rescues = 0, error = NULL, progress = NULL, attempts_max = NULLIF($8, 20),
-    rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
+    available_at = NULL, attempts = 0, rescues = 0, error = NULL, progress = NULL,
+    attempts_max = NULLIF($8, 20), rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
     retry_delay_max = NULLIF($11, 3600000000), time_limit = NULLIF($12, -1),
     unique_until = NULLIF($13, 2),
     state = CASE WHEN due_at = {never} OR {new_due} > {utc} THEN 1 WHEN state = 5 THEN 5 ELSE 2 END,
@@ -333,6 +336,7 @@ SELECT {job_columns},
 FROM {ends} WHERE {stands} AND j.session_id = $1 AND {to_state} > 5 AND {kept} >= 0;
 UPDATE {ends}
 SET j.due_at = IF({to_state} IN (1, 4), {utc} + a.delay, NULL),
+    j.available_at = IF({to_state} = 2, {utc}, NULL),
     j.error = IF(a.becomes = 4, UNHEX(a.words), j.error),
     j.session_id = NULL, j.state = {to_state},
     j.attempts = IF(a.becomes = 4, j.attempts, j.attempts - 1)

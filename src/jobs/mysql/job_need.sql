@@ -50,7 +50,7 @@ WHERE j.due_at = {never} {update_listed} SKIP LOCKED;
 -- {ids} of jobs that waited. Makes those available that need none any more. Indexes: job_pkey,
 -- job_need_pkey. Reads: 2 rows for each.
 -- name: free
-UPDATE {prefix}job j SET j.due_at = NULL, j.state = 2
+UPDATE {prefix}job j SET j.due_at = NULL, j.available_at = {utc}, j.state = 2
  WHERE j.id IN ({ids}) AND j.due_at = {never}
    AND NOT EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id);
 

@@ -35,6 +35,10 @@ SELECT $2 AS number,
            WHERE j.queue = $1 AND j.state = 5), {queue_columns}
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
+-- A row that somebody has inserted by hand may have neither time.
+-- fragment: due_since
+j.available_at = COALESCE(NULLIF(GREATEST(j.due_at, j.enqueued_at), 0), {utc})
+
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
 -- {skipped} one less. A job that waits for an earlier one of its key is blocked. Answers the true
 -- $3, and how many jobs were due; 0 if the caller was mistaken. Indexes: job_due,
@@ -54,8 +58,8 @@ SELECT CONCAT('[', GROUP_CONCAT(IF(g.is_blocked, NULL, g.id)), ']'),
 INTO @leasehold_free, @leasehold_blocked
 FROM (
     SELECT j.id, COALESCE({one_behind} < j.id, 0) AS is_blocked FROM {listed}) g;
-UPDATE {listed_free} SET j.due_at = NULL, j.state = 2;
-UPDATE {listed_blocked} SET j.due_at = NULL, j.state = 5;
+UPDATE {listed_free} SET {due_since}, j.due_at = NULL, j.state = 2;
+UPDATE {listed_blocked} SET {due_since}, j.due_at = NULL, j.state = 5;
 SELECT @leasehold_per_key, COALESCE(JSON_LENGTH(@leasehold_ids), 0);
 COMMIT;
 
@@ -127,7 +131,8 @@ SELECT id, queue, kind, priority, attempts, rescues + 1, token, enqueued_at, att
        {rescued_to}, {now}, {now} + {rescued_kept}
 FROM {listed} WHERE {rescued_to} > 5 AND {rescued_kept} >= 0;
 UPDATE {listed}
-SET j.state = 2, j.session_id = NULL, j.attempts = j.attempts - 1, j.rescues = j.rescues + 1
+SET j.state = 2, j.session_id = NULL, j.available_at = {now}, j.attempts = j.attempts - 1,
+    j.rescues = j.rescues + 1
 WHERE {rescued_to} = 2;
 DELETE j FROM {listed} WHERE j.state = 3;
 {free_next}
@@ -248,7 +253,7 @@ SELECT COALESCE(MAX((
     ORDER BY p.queue, p.ordering_key, p.id LIMIT 1) < j.id), 0)
 INTO @leasehold_blocked
 FROM {prefix}job j WHERE j.id = $1;
-UPDATE {prefix}job SET due_at = NULL, state = IF(@leasehold_blocked = 1, 5, 2)
+UPDATE {prefix}job SET due_at = NULL, available_at = {now}, state = IF(@leasehold_blocked = 1, 5, 2)
 WHERE id = $1 AND due_at IS NOT NULL;
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 COMMIT;
@@ -258,10 +263,10 @@ COMMIT;
 -- name: redrive
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
-INSERT INTO {prefix}job ({job_columns}, state, due_at)
+INSERT INTO {prefix}job ({job_columns}, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max, retry_delay,
        retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info, NULL,
-       payload, 2, NULL
+       payload, 2, NULL, {now}
 FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 DELETE FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 COMMIT;
@@ -381,10 +386,13 @@ SELECT queue FROM (
     SELECT q.name FROM {prefix}queue q) named
 ORDER BY queue;
 
+-- fragment: oldest_ago
+{now} - GREATEST(0, MIN(COALESCE(j.available_at, NULLIF(j.enqueued_at, 0))))
+
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
 -- gives: state jobs oldest_ago
-SELECT {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
+SELECT {shown_state}, COUNT(*), {oldest_ago}
 FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -397,7 +405,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- As count_jobs, for all queues. Reads all jobs.
 -- name: count_all_jobs
 -- gives: queue @count_jobs
-SELECT j.queue, {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
+SELECT j.queue, {shown_state}, COUNT(*), {oldest_ago}
 FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, COUNT(*), NULL FROM {prefix}job_history GROUP BY queue, state;

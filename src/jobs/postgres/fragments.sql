@@ -50,3 +50,9 @@ in_order AS (
 -- When a job is due that waits for others: see job_need.sql.
 -- fragment: never
 timestamptz '9999-01-01 00:00:00+00'
+
+-- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
+-- live, 2 the queue is paused, 4 it has limits, 8 keys were found.
+-- fragment: standing
+h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
+    + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int

@@ -16,10 +16,14 @@
 -- state, as they do if they are older than such rows, the planner would read all of job_order, or
 -- all rows of the key, to find those.
 
--- The columns of the claimed job row j.
+-- The columns of the claimed job row j. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
+-- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
+-- gives: retry_delay_max time_limit rescues_max waited
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
-j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max
+j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
+(extract(epoch FROM {finite j.claimed_at} - {finite coalesce(j.available_at, j.enqueued_at)})
+    * 1000000)::bigint
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
@@ -123,9 +127,10 @@ SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = 
 -- Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
-   SET kind = $3, payload = $4, priority = $5, enqueued_at = clock_timestamp(), attempts = 0,
-       rescues = 0, error = NULL, progress = NULL, attempts_max = nullif($8::integer, 20),
-       rescues_max = nullif($9::integer, 3), retry_delay = nullif($10::bigint, 5000000),
+   SET kind = $3, payload = $4, priority = $5, enqueued_at = clock_timestamp(),
+       available_at = NULL, attempts = 0, rescues = 0, error = NULL, progress = NULL,
+       attempts_max = nullif($8::integer, 20), rescues_max = nullif($9::integer, 3),
+       retry_delay = nullif($10::bigint, 5000000),
        retry_delay_max = nullif($11::bigint, 3600000000), time_limit = nullif($12::bigint, -1),
        unique_until = nullif($13::smallint, 2),
        due_at = CASE WHEN j.due_at = {never} THEN j.due_at WHEN n.is_early THEN n.due_at END,
@@ -209,17 +214,11 @@ claimed AS (
     RETURNING j.priority, {claimed_columns}
 )
 
--- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
--- live, 2 the queue is paused, 4 it has limits, 8 keys were found.
--- fragment: standing
-h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
-    + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
-
 -- fragment: answer
 -- gives: stands ended durable priority @claimed_columns
 SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
@@ -395,7 +394,7 @@ SELECT {standing},
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
        CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
@@ -458,6 +457,7 @@ WITH mine AS MATERIALIZED (
        SET state = m.to_state, session_id = NULL,
            due_at = CASE WHEN m.to_state IN (1, 4)
                          THEN clock_timestamp() + m.delay * interval '1 microsecond' END,
+           available_at = CASE WHEN m.to_state = 2 THEN clock_timestamp() END,
            attempts = CASE WHEN m.to_state = 4 THEN j.attempts ELSE j.attempts - 1 END,
            error = CASE WHEN m.to_state = 4 THEN m.words ELSE j.error END
       FROM mine m

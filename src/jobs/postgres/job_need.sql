@@ -67,7 +67,7 @@ SELECT j.id FROM {prefix}job j
 -- $1 list of ids of jobs that waited. Makes those available that need none any more. Indexes:
 -- job_pkey, job_need_pkey. Reads: 2 rows for each.
 -- name: free
-UPDATE {prefix}job AS j SET due_at = NULL, state = 2
+UPDATE {prefix}job AS j SET due_at = NULL, available_at = clock_timestamp(), state = 2
  WHERE j.id = ANY ($1::text::bigint[]) AND {is_waiting}
    AND (SELECT w.job_id FROM {prefix}job_need w
          WHERE w.job_id BETWEEN j.id AND j.id

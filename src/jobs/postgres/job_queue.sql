@@ -93,7 +93,7 @@ WITH due AS MATERIALIZED (
        FOR NO KEY UPDATE OF j SKIP LOCKED
 )
 UPDATE {prefix}job AS j
-   SET due_at = NULL,
+   SET due_at = NULL, available_at = greatest(j.due_at, j.enqueued_at),
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.state + 0 IN (1, 4);
 
@@ -165,7 +165,8 @@ WITH seen AS MATERIALIZED (
      WHERE CASE WHEN g.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
 ), back AS (
     UPDATE {prefix}job AS j
-       SET state = 2, session_id = NULL, attempts = j.attempts - 1, rescues = j.rescues + 1
+       SET state = 2, session_id = NULL, available_at = clock_timestamp(),
+           attempts = j.attempts - 1, rescues = j.rescues + 1
      WHERE j.id = ANY (ARRAY(SELECT id FROM lost WHERE to_state = 2))
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
@@ -288,7 +289,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
 -- $1 id. Makes a job due that waits for its time. Reads: 1 row.
 -- name: hurry
 UPDATE {prefix}job AS j
-   SET due_at = NULL,
+   SET due_at = NULL, available_at = clock_timestamp(),
        state = CASE WHEN j.ordering_key IS NOT NULL AND (
                         SELECT p.id FROM {prefix}job p
                          WHERE p.queue = j.queue AND {first_of_j}
@@ -302,10 +303,10 @@ RETURNING j.id, {durable};
 WITH again AS MATERIALIZED (
     SELECT {job_columns} FROM {prefix}job_history WHERE id = $1 FOR UPDATE
 ), made AS (
-    INSERT INTO {prefix}job AS j ({job_columns}, state, due_at)
+    INSERT INTO {prefix}job AS j ({job_columns}, state, due_at, available_at)
     SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
            retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-           node_info, NULL, payload, 2, NULL
+           node_info, NULL, payload, 2, NULL, clock_timestamp()
       FROM again
     ON CONFLICT DO NOTHING
     RETURNING j.id, {durable}
@@ -456,7 +457,7 @@ ORDER BY 1;
 -- name: count_jobs
 -- gives: state jobs oldest_ago
 SELECT {shown_state}, count(*),
-       {since min(j.enqueued_at)}
+       {since min(coalesce(j.available_at, j.enqueued_at))}
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -470,7 +471,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- name: count_all_jobs
 -- gives: queue @count_jobs
 SELECT j.queue, {shown_state}, count(*),
-       {since min(j.enqueued_at)}
+       {since min(coalesce(j.available_at, j.enqueued_at))}
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;

@@ -5,10 +5,13 @@
 -- There is one writer at a time, so each claim counts the running jobs, and no limit needs a turn.
 -- A statement costs no round trip, so each list is a loop of statements in one write transaction.
 
--- The columns of a claimed job row.
+-- The columns of a claimed job row. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
+-- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
+-- gives: retry_delay_max time_limit rescues_max waited
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
-    retry_delay_max, time_limit, rescues_max
+    retry_delay_max, time_limit, rescues_max,
+    CAST(claimed_at - coalesce(available_at, nullif(enqueued_at, 0)) AS INTEGER)
 
 -- ---- enqueuing
 
@@ -58,10 +61,11 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 -- ended. A running job stays as it is: then no row is answered. Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
-   SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, attempts = 0, rescues = 0,
-       error = NULL, progress = NULL, attempts_max = nullif($8, 20), rescues_max = nullif($9, 3),
-       retry_delay = nullif($10, 5000000), retry_delay_max = nullif($11, 3600000000),
-       time_limit = nullif($12, -1), unique_until = nullif($13, 2),
+   SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, available_at = NULL,
+       attempts = 0, rescues = 0, error = NULL, progress = NULL, attempts_max = nullif($8, 20),
+       rescues_max = nullif($9, 3), retry_delay = nullif($10, 5000000),
+       retry_delay_max = nullif($11, 3600000000), time_limit = nullif($12, -1),
+       unique_until = nullif($13, 2),
        due_at = CASE WHEN j.due_at = {never} THEN j.due_at ELSE n.due_at END,
        state = CASE WHEN j.due_at = {never} OR n.due_at IS NOT NULL THEN 1
                     WHEN j.state = 5 THEN 5 ELSE 2 END
@@ -200,6 +204,7 @@ UPDATE {prefix}job SET state = 2 WHERE id = (
 -- name: put_back
 UPDATE {prefix}job
    SET state = $2, session_id = NULL, due_at = CASE WHEN $2 IN (1, 4) THEN {wall} + $3 END,
+       available_at = CASE WHEN $2 = 2 THEN {wall} END,
        attempts = CASE WHEN $4 IS NULL THEN attempts - 1 ELSE attempts END,
        error = coalesce($4, error)
  WHERE id = $1;

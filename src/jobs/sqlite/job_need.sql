@@ -41,7 +41,7 @@ DELETE FROM {prefix}job_need WHERE needs_id = $1 AND job_id IN ({ids});
 -- {ids} of jobs that waited. Makes those available that need none any more. Indexes: job_pkey,
 -- job_need_pkey. Reads: 2 rows for each.
 -- name: free
-UPDATE {prefix}job AS j SET due_at = NULL, state = 2
+UPDATE {prefix}job AS j SET due_at = NULL, available_at = {wall}, state = 2
  WHERE j.id IN ({ids}) AND j.due_at = {never}
    AND NOT EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id);
 

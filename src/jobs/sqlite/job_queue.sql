@@ -46,7 +46,7 @@ SELECT id FROM {prefix}job
 -- $1 queue, $2 id. A job that waits for an earlier one of its key is blocked. Reads: some rows.
 -- name: promote
 UPDATE {prefix}job AS j
-   SET due_at = NULL,
+   SET due_at = NULL, available_at = coalesce(nullif(max(due_at, enqueued_at), 0), {wall}),
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = $2;
 
@@ -82,7 +82,8 @@ UPDATE {prefix}job SET rescues = rescues + 1 WHERE id = $1 RETURNING rescues;
 -- $1 id. Makes a lost job available again; its attempt does not count.
 -- name: rescue
 UPDATE {prefix}job
-   SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
+   SET state = 2, session_id = NULL, available_at = {wall}, attempts = attempts - 1,
+       rescues = rescues + 1
  WHERE id = $1;
 
 -- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Answers the ids of
@@ -175,7 +176,7 @@ UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
 -- $1 id. Makes a job due that waits for its time. Reads: some rows.
 -- name: hurry
 UPDATE {prefix}job AS j
-   SET due_at = NULL,
+   SET due_at = NULL, available_at = {wall},
        state = CASE WHEN j.ordering_key IS NOT NULL AND EXISTS (
                         SELECT 1 FROM {prefix}job p
                          WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
@@ -186,10 +187,10 @@ RETURNING id;
 
 -- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
 -- name: redrive
-INSERT INTO {prefix}job ({job_columns}, state, due_at)
+INSERT INTO {prefix}job ({job_columns}, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
        retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-       node_info, NULL, payload, 2, NULL
+       node_info, NULL, payload, 2, NULL, {wall}
   FROM {prefix}job_history WHERE id = $1
 ON CONFLICT DO NOTHING;
 DELETE FROM {prefix}job_history WHERE id = $1 AND changes() > 0;
@@ -314,7 +315,8 @@ ORDER BY 1;
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
 -- gives: state jobs oldest_ago
-SELECT CAST({shown_state} AS INTEGER), count(*), CAST({wall} - min(enqueued_at) AS INTEGER)
+SELECT CAST({shown_state} AS INTEGER), count(*),
+       CAST({wall} - min(coalesce(available_at, enqueued_at)) AS INTEGER)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT CAST(state AS INTEGER), count(*), NULL
@@ -329,7 +331,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- name: count_all_jobs
 -- gives: queue @count_jobs
 SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
-       CAST({wall} - min(enqueued_at) AS INTEGER)
+       CAST({wall} - min(coalesce(available_at, enqueued_at)) AS INTEGER)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT CAST(queue AS TEXT), CAST(state AS INTEGER), count(*), NULL

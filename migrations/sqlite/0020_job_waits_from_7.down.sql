@@ -1,0 +1,2 @@
+-- Takes back 0020.
+ALTER TABLE {prefix}job DROP COLUMN available_at;
