@@ -59,7 +59,7 @@ struct database_settings {
     // session::end(). Raise it if a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{3500};
-    std::shared_ptr<leasehold::observer> observer{};  // nothing: no observer
+    std::shared_ptr<leasehold::observer> observer{};  // nothing: see observer.hpp
     // The address to which other machines send the message that it is a waiter's turn here; with
     // one, this handle also tells waiters of other machines. An address of this machine, by number,
     // with a UDP port or without one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the

@@ -27,12 +27,18 @@
 // | leasehold_reaped_total                 | counter   | reason: dead_rows                     |
 // | leasehold_warnings_total               | counter   |                                       |
 // | leasehold_revocations_requested_total  | counter   |                                       |
+// | leasehold_jobs_enqueued_total          | counter   | queue, kind                           |
+// | leasehold_jobs_claimed_total           | counter   | queue, kind                           |
 // | leasehold_jobs_started_total           | counter   | queue, kind                           |
+// | leasehold_jobs_timed_out_total         | counter   | queue, kind                           |
 // | leasehold_jobs_ended_total             | counter   | queue, kind; outcome: completed,      |
 // |                                        |           | retried, snoozed, released, discarded,|
 // |                                        |           | cancelled, lost, unknown              |
 // | leasehold_jobs_rescued_total           | counter   | reason: released, discarded           |
+// | leasehold_jobs_in_flight               | gauge     | queue, kind                           |
+// | leasehold_job_wait_seconds             | histogram | queue, kind                           |
 // | leasehold_job_run_seconds              | histogram | queue, kind                           |
+// | leasehold_job_attempts                 | histogram | queue, kind                           |
 // | leasehold_wait_seconds                 | histogram | outcome: granted, timed_out,          |
 // |                                        |           | cancelled                             |
 // | leasehold_hold_seconds                 | histogram | outcome: released, lost               |
@@ -44,7 +50,9 @@
 // The table of events in observer.hpp says what each counts. A try that is granted at once is a
 // wait as well, a short one. The number of open doubts is leasehold_doubts_total less the sum of
 // leasehold_doubts_settled_total. All series without a label of a key, a queue or a kind exist from
-// the start; those of a queue and kind exist from its first started job on.
+// the start; those of a queue and kind exist from the first event of one of its jobs on. A job is
+// in flight from job_started to job_ended. leasehold_job_attempts counts a job when it is
+// completed, discarded or cancelled, by the number of its attempts. docs/metrics.md explains each.
 //
 // There is no limit on the number of keys, so keys are no labels. If a key says what kind of
 // work it is for, label_of_key may turn it into the label of that kind, if kinds are few:

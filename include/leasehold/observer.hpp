@@ -66,8 +66,14 @@
 // | connection_waited   | debug   | a call found the whole     | the wait       | granted,       |
 // |                     |         | pool lent, and waited      |                | timed_out,     |
 // |                     |         |                            |                | cancelled      |
+// | job_enqueued        | debug   | this process has enqueued  | –              | none           |
+// |                     |         | a new job                  |                |                |
+// | job_claimed         | debug   | a worker has claimed a job | –              | none           |
 // | job_started         | debug   | a worker calls the handler | –              | none           |
 // |                     |         | of a job                   |                |                |
+// | job_timed_out       | warning | a handler runs for longer  | the handler    | none           |
+// |                     |         | than the time limit, and   |                |                |
+// |                     |         | is asked to stop           |                |                |
 // | job_ended           | debug   | an attempt has ended       | the handler; – | completed      |
 // |                     | info    | an attempt has ended that  | the handler; – | snoozed,       |
 // |                     |         | does not count, or by the  |                | released,      |
@@ -83,8 +89,24 @@
 // for each end that its report counts, after the answer of the database, by the thread of run():
 // retried, if attempts are left; discarded, if the handler said so, or that was the last one;
 // released, if it was given back; lost, if somebody else had the job by then; unknown, if the
-// answer was lost, and then the session. Of a job that goes back before it began nothing is told,
-// unless that cancels it.
+// answer was lost, and then the session. job_claimed is the last event of a job that goes back
+// before it began, unless that cancels the job.
+//
+// `waited` is how long a job waited for a worker: from the latest instant at which it was enqueued,
+// came due, was given back, was rescued, needed no other job any more or was run again by
+// retry_job(). Time behind other jobs of its ordering key counts. job_claimed has the wait before
+// the claim, by the clock of the database; job_started and job_ended have the wait before the
+// handler was called. A job that somebody has inserted by SQL may have none.
+//
+// job_enqueued comes when the job is committed; in a transaction of a lent connection, whose commit
+// nobody sees, when the job is inserted. Jobs of schedules count; jobs that a unique key keeps or
+// replaces, and jobs that are inserted by SQL, do not.
+//
+// If a database has no observer, its workers write failed attempts to standard error: the text of
+// each job_ended and job_timed_out whose level is warning, at most one line in a second for each
+// kind of job, with the number of those left out. A reader that stalls keeps no worker waiting: a
+// line that has no room is left out. An observer that does nothing, such as `observers{{}}`, turns
+// this off.
 //
 // A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
 // nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and
@@ -132,6 +154,9 @@ enum class event_kind {
     job_started = 17,
     job_ended = 18,
     job_rescued = 19,
+    job_enqueued = 20,
+    job_claimed = 21,
+    job_timed_out = 22,
 };
 
 // Why, or how it happened: see the table of events. The texts of name_of() stay as well.
@@ -184,6 +209,7 @@ struct event {
     std::string_view queue{};
     std::string_view job_kind{};  // for events of one job
     int attempt = 0;
+    std::optional<std::chrono::nanoseconds> waited{};
     struct uncopied {
         uncopied() = default;
         uncopied(uncopied&&) = default;

@@ -49,4 +49,21 @@ std::vector<enqueued_job> enqueue_list(
     return made;
 }
 
+void tell_of_new(
+    observer* told,
+    const std::string& queue,
+    std::span<const new_job> what,
+    std::span<const enqueued_job> made
+) noexcept {
+    if (!told) return;
+    for (std::size_t at = 0; at < made.size(); ++at) {
+        if (!made[at].is_new) continue;
+        event one{event_kind::job_enqueued};
+        one.number = made[at].id;
+        one.queue = queue;
+        one.job_kind = what[at].kind;
+        told->on_event(one);
+    }
+}
+
 }  // namespace leasehold

@@ -1,9 +1,12 @@
 #pragma once
 // Enqueues any number of jobs, in statements that the server takes.
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "leasehold/job.hpp"
+#include "leasehold/observer.hpp"
 #include "sql/store_set.hpp"
 
 namespace leasehold {
@@ -15,5 +18,13 @@ class connection;
 std::vector<enqueued_job> enqueue_list(
     connection& on, store_set& stores, std::string_view queue, const std::vector<new_job>& what
 );
+
+// Tells of those of the list that are new. `told` may be null.
+void tell_of_new(
+    observer* told,
+    const std::string& queue,
+    std::span<const new_job> what,
+    std::span<const enqueued_job> made
+) noexcept;
 
 }  // namespace leasehold

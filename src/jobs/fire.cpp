@@ -47,7 +47,11 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
 // Fires one version of one schedule. Returns the number of jobs; nullopt if somebody else has fired
 // or changed it, or has it locked.
 std::optional<std::int64_t> fire_one(
-    connection& on, store_set& stores, job_schedule_row row, schedule::instant now
+    connection& on,
+    store_set& stores,
+    job_schedule_row row,
+    schedule::instant now,
+    const on_fired& tell
 ) {
     const fires coming = fires_of(row.what, times_of(row.what), row.next, now);
     row.next = coming.next;
@@ -55,6 +59,7 @@ std::optional<std::int64_t> fire_one(
     std::vector<new_job> jobs;
     jobs.reserve(coming.times.size());
     for (const auto& each : coming.times) jobs.push_back(job_at(row.what, each));
+    std::vector<enqueued_job> made;
     on.begin();
     try {
         if (!stores.get<job_schedule_store>().advance(on, row)) {
@@ -62,7 +67,7 @@ std::optional<std::int64_t> fire_one(
             return std::nullopt;
         }
         if (!jobs.empty()) {
-            const auto made = enqueue_list(on, stores, row.what.queue, jobs);
+            made = enqueue_list(on, stores, row.what.queue, jobs);
             stores.get<job_schedule_store>().note_job(on, row.what.name, made.back().id);
         }
         on.commit();
@@ -70,6 +75,7 @@ std::optional<std::int64_t> fire_one(
         on.rollback();
         throw;
     }
+    if (tell) tell(jobs, made);
     return std::ssize(jobs);
 }
 
@@ -150,7 +156,8 @@ fire_result fire_schedules(
     store_set& stores,
     const std::string& queue,
     fire_place& place,
-    const std::function<void(const std::string& name, const std::string& what)>& complain
+    const std::function<void(const std::string& name, const std::string& what)>& complain,
+    const on_fired& tell
 ) {
     constexpr int max_pages = 10;
     fire_result all;
@@ -159,7 +166,7 @@ fire_result fire_schedules(
         for (const job_schedule_row& each : seen.rows) {
             place.behind = {each.next, each.what.name};
             try {
-                if (const auto jobs = fire_one(on, stores, each, seen.now)) {
+                if (const auto jobs = fire_one(on, stores, each, seen.now, tell)) {
                     all.jobs += *jobs;
                 } else {
                     place.some_locked = true;

@@ -48,6 +48,10 @@ struct fire_result {
     bool some_locked = false;                           // call again in a while
 };
 
+// Hears of the jobs of each schedule that fired, when they are committed.
+using on_fired =
+    std::function<void(const std::vector<new_job>& what, const std::vector<enqueued_job>& made)>;
+
 // Enqueues the due jobs of the queue's schedules, each schedule in a transaction of its own on
 // `on`. It skips a faulty schedule, and tells `complain` what is wrong with it. If one throws, the
 // next call goes on behind it.
@@ -56,7 +60,8 @@ fire_result fire_schedules(
     store_set& stores,
     const std::string& queue,
     fire_place& place,
-    const std::function<void(const std::string& name, const std::string& what)>& complain
+    const std::function<void(const std::string& name, const std::string& what)>& complain,
+    const on_fired& tell = {}
 );
 
 }  // namespace leasehold

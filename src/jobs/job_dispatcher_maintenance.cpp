@@ -4,6 +4,7 @@
 
 #include "core/jitter.hpp"
 #include "database/database.hpp"
+#include "jobs/enqueue.hpp"
 #include "jobs/job_dispatcher.hpp"
 #include "jobs/job_notifier.hpp"
 #include "jobs/job_schedule_store.hpp"
@@ -100,7 +101,12 @@ fire_result job_dispatcher::fires(connection& on, store_set& stores, queue_state
         if (!complained_of_.insert(name).second) return;
         warn("schedule '" + name + "' does not fire here: " + why);
     };
-    const fire_result done = fire_schedules(on, stores, queue.name, queue.schedules, complain);
+    observer* const told = session_->database().settings().observer.get();
+    const auto tell = [&](const auto& what, const auto& made) {
+        tell_of_new(told, queue.name, what, made);
+    };
+    const fire_result done =
+        fire_schedules(on, stores, queue.name, queue.schedules, complain, tell);
     if (done.jobs > 0) session_->database().part<job_notifier>().notify(on, stores, queue.name);
     return done;
 }

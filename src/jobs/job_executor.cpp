@@ -75,18 +75,21 @@ ended_job end_of(const job::implementation& one, attempt_end end) {
     made.kind = one.what().kind;
     made.attempt = one.what().attempts;
     if (one.started) made.ran = local_clock::now() - *one.started;
-    return made;
-}
-
-event event_of(event_kind what, const std::string& queue, const std::string& kind, int attempt) {
-    event made{what};
-    made.queue = queue;
-    made.job_kind = kind;
-    made.attempt = attempt;
+    made.waited = one.waited();
     return made;
 }
 
 }  // namespace
+
+event event_of(event_kind what, const job::implementation& one) {
+    event made{what};
+    made.number = one.what().id;
+    made.queue = one.queue();
+    made.job_kind = one.what().kind;
+    made.attempt = one.what().attempts;
+    made.waited = one.waited();
+    return made;
+}
 
 ended_job returned_end(const job::implementation& one) {
     return end_of(one, returned());
@@ -95,10 +98,14 @@ ended_job returned_end(const job::implementation& one) {
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
     const auto [why, count] = outcome_of(one, became);
     ++(sum.*count);
-    event made = event_of(event_kind::job_ended, one.queue, one.kind, one.attempt);
+    event made{event_kind::job_ended};
     made.number = one.end.id;
+    made.queue = one.queue;
+    made.job_kind = one.kind;
+    made.attempt = one.attempt;
     made.reason = why;
     made.took = one.ran;
+    made.waited = one.waited;
     const bool is_error = one.step == job_step::fail || one.step == job_step::discard;
     const std::string_view words = one.end.words;
     if (is_error) made.detail = words.substr(0, words.find('\n'));
@@ -110,6 +117,11 @@ event count_end(const ended_job& one, std::optional<job_state> became, worker_re
 job_stop_reason job::implementation::why_stopped() const {
     const thread_guard guard{mutex_};
     return why_;
+}
+
+std::optional<std::chrono::nanoseconds> job::implementation::waited() const {
+    if (!what_.waited || !started) return what_.waited;
+    return *what_.waited + (*started - given);
 }
 
 local_clock::time_point job::implementation::deadline() const noexcept {
@@ -238,8 +250,7 @@ void job_executor::tell_to_end(std::size_t running) noexcept {
         // They end by themselves, then.
     }
     const auto number = static_cast<std::int64_t>(running);
-    if (told_)
-        told_->on_event({event_kind::warning, "", number, "a worker waits for its handlers"});
+    told_->on_event({event_kind::warning, "", number, "a worker waits for its handlers"});
 }
 
 const job_handler& job_executor::handler_of(const std::string& kind) const {
@@ -263,7 +274,7 @@ void job_executor::work() {
         running_[claim] = mine;
         guard.unlock();
         const job_handler& with = handler_of(mine->what().kind);
-        if (with) tell_start(*mine);
+        if (with) told_->on_event(event_of(event_kind::job_started, *mine));
         attempt_end end = with ? mine->run(with) : returned();
         guard.lock();
         if (mine->is_abandoned) continue;
@@ -275,14 +286,6 @@ void job_executor::work() {
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());
         has_news_.notify_all();
     }
-}
-
-void job_executor::tell_start(const job::implementation& of) const noexcept {
-    if (!told_) return;
-    const claimed_job& what = of.what();
-    event made = event_of(event_kind::job_started, of.queue(), what.kind, what.attempts);
-    made.number = what.id;
-    told_->on_event(made);
 }
 
 void job_executor::note_end(ended_job end) {
@@ -428,7 +431,12 @@ std::optional<local_clock::time_point> job_executor::heed_limits(local_clock::ti
             }
         }
     }
-    for (const task& each : late) each->ask_to_stop(job_stop_reason::attempt_timeout);
+    for (const task& each : late) {
+        event made = event_of(event_kind::job_timed_out, *each);
+        made.took = now - *each->started;
+        told_->on_event(made);
+        each->ask_to_stop(job_stop_reason::attempt_timeout);
+    }
     return next;
 }
 

@@ -59,6 +59,8 @@ public:
     const std::string& queue() const noexcept { return queue_; }
     // True if it should have no neighbours that wait: see claim_plan.hpp.
     bool is_fragile() const noexcept { return what_.rescues > 0 || what_.may_not_be_rescued; }
+    // Before its handler was called; before its claim, if it has not started.
+    std::optional<std::chrono::nanoseconds> waited() const;
     std::stop_token stop() const noexcept { return stop_.get_token(); }
     job_stop_reason why_stopped() const;
     local_clock::time_point deadline() const noexcept;
@@ -112,6 +114,7 @@ struct ended_job {
     std::string kind{};
     int attempt = 0;
     std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
+    std::optional<std::chrono::nanoseconds> waited{};
 };
 
 // A handler that runs for longer counts as slow.
@@ -119,6 +122,8 @@ constexpr std::chrono::nanoseconds prefetch_horizon = std::chrono::milliseconds{
 
 // The end that gives back a job.
 ended_job returned_end(const job::implementation& one);
+// Its views are of `one`.
+event event_of(event_kind what, const job::implementation& one);
 // Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
 // job's state since; nullopt: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
@@ -128,8 +133,8 @@ public:
     using task = std::shared_ptr<job::implementation>;
     using handlers = std::map<std::string, job_handler, std::less<>>;
 
-    // `for_all` handles kinds without a handler of their own. It may be empty. `told`, which is
-    // told of starts, may be null.
+    // `for_all` handles kinds without a handler of their own. It may be empty. `told` is told of
+    // starts and of handlers over their limit.
     job_executor(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     // `measures`: keeps the mean of the handlers' times.
     void start(int threads, bool measures);
@@ -185,7 +190,6 @@ private:
     void work();
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
     void tell_to_end(std::size_t running) noexcept;
-    void tell_start(const job::implementation& of) const noexcept;
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
     static constexpr std::chrono::nanoseconds max_sample = std::chrono::milliseconds{200};
     void note_time(std::chrono::nanoseconds ran) LEASEHOLD_REQUIRES(mutex_);

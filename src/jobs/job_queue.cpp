@@ -95,6 +95,29 @@ void unblock_at_once(
     }
 }
 
+// The commit of a lent connection's transaction is not seen: that one is told of at once.
+void tell_when_committed(
+    database::implementation& own,
+    const connection& on,
+    const std::string& queue,
+    const std::vector<new_job>& what,
+    const std::vector<enqueued_job>& made
+) {
+    const auto told = own.settings().observer;
+    const auto first = std::ranges::find_if(made, &enqueued_job::is_new);
+    if (!told || first == made.end()) return;
+    if (!own.open_transactions().has_begun(on)) return tell_of_new(told.get(), queue, what, made);
+    std::vector<new_job> names(what.size());
+    std::ranges::transform(what, names.begin(), [](const new_job& each) {
+        return new_job{.kind = each.kind};
+    });
+    // One entry for each call, behind that of the queue's notification.
+    const std::string name = queue + '\0' + std::to_string(first->id);
+    own.open_transactions().run_after_commit(on, name, [told, queue, names, made](connection&) {
+        tell_of_new(told.get(), queue, names, made);
+    });
+}
+
 // `then` comes last and needs all other jobs.
 std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, dependency_until until) {
     then.depends_until = until;
@@ -131,6 +154,7 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
         const bool is_replaced = what.conflict == on_conflict::replace && !made.is_running;
         const bool may_be_due = made.is_new || is_replaced;
         if (may_be_due) own.part<job_notifier>().notify(on, stores, name_);
+        tell_of_new(own.settings().observer.get(), name_, {&what, 1}, {&made, 1});
         return made;
     });
 }
@@ -147,6 +171,7 @@ std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& wh
             on.commit();
             settle_at_once(own, on, stores, what);
             own.part<job_notifier>().notify(on, stores, name_);
+            tell_of_new(own.settings().observer.get(), name_, what, made);
             return made;
         } catch (...) {
             on.rollback();
@@ -173,6 +198,7 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     own.open_transactions().run_after_commit(on, name_, [&own, name = name_](connection& ended) {
         own.part<job_notifier>().notify(ended, own.store_for(ended), name);
     });
+    tell_when_committed(own, on, name_, what, made);
     return made;
 }
 

@@ -9,6 +9,7 @@
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
 #include "jobs/claim_plan.hpp"
+#include "jobs/failed_attempts.hpp"
 #include "jobs/job_check.hpp"
 #include "jobs/job_dispatcher.hpp"
 #include "jobs/job_executor.hpp"
@@ -41,6 +42,11 @@ public:
         require_valid(settings_);
     }
 
+    // The observer of the database, or what stands in for it.
+    std::shared_ptr<observer> told() const {
+        const auto& asked = session_->database().settings().observer;
+        return asked ? asked : failures_;
+    }
     job_handlers& handlers() noexcept { return handlers_; }
     worker_report run(const std::stop_token& stop);
     worker_report progress() const {
@@ -65,6 +71,7 @@ private:
     const std::optional<leasehold::database> database_{};
     const session_settings timing_{};
     std::shared_ptr<session::implementation> session_;
+    const std::shared_ptr<failed_attempts> failures_ = std::make_shared<failed_attempts>();
     job_handlers handlers_;
     // Kept from one run() to the next: claims in doubt, and ends that were not sent.
     std::shared_ptr<job_dispatcher> dispatcher_;
@@ -80,9 +87,7 @@ public:
           stop_(stop),
           over_(of.session_->over()),
           executor_(std::make_shared<job_executor>(
-              of.handlers_.by_kind(),
-              of.handlers_.for_all(),
-              of.session_->database().settings().observer
+              of.handlers_.by_kind(), of.handlers_.for_all(), of.told()
           )),
           dispatcher_(of.dispatcher_),
           plan_(of.settings_),
@@ -174,11 +179,12 @@ void worker::implementation::shift::count(
         }
         sum.rescued += dispatcher_->take_rescued();
     }
-    for (const event& each : told) of_.session_->database().tell(each);
+    for (const event& each : told) of_.told()->on_event(each);
 }
 
 void worker::implementation::shift::take(std::vector<job_executor::task> jobs) {
     plan_.note_claims(jobs);
+    for (const auto& each : jobs) of_.told()->on_event(event_of(event_kind::job_claimed, *each));
     if (!jobs.empty() && plan_.is_careful(executor_->count())) give_back_neighbours(jobs);
     executor_->give(jobs);
 }
@@ -261,6 +267,7 @@ void worker::implementation::shift::look_at_claims() {
 void worker::implementation::shift::look() {
     const auto now = local_clock::now();
     if (now < next_look_) return;
+    of_.failures_->flush(false);
     was_notified_since_look_ = false;
     looked_at_ = now;
     look_at_claims();
@@ -414,6 +421,7 @@ void worker::implementation::work_under_one(const std::stop_token& stop) {
     }
     now.end();
     session_->end_work();
+    failures_->flush(true);
     if (failed) std::rethrow_exception(failed);
 }
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/json_text.hpp"
+#include "core/line_sink.hpp"
 #include "core/seconds_text.hpp"
 #include "core/thread_mutex.hpp"
-#include "observe/line_sink.hpp"
 
 namespace leasehold {
 namespace {
@@ -45,6 +45,7 @@ std::string json_of(const event& what, std::chrono::system_clock::time_point whe
     if (what.number != 0) add("number", std::to_string(what.number));
     if (what.reason != event_reason::none) add("reason", json_string(name_of(what.reason)));
     if (what.took) add("seconds", seconds_text(*what.took));
+    if (what.waited) add("waited_seconds", seconds_text(*what.waited));
     if (!what.detail.empty()) add("detail", json_string(what.detail));
     return text + '}';
 }

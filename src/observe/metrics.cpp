@@ -39,7 +39,11 @@ class metrics::implementation {
 public:
     explicit implementation(metrics_settings settings) : settings_(checked(std::move(settings))) {
         for (const auto& each : settings_.bounds) bound_texts_.push_back(seconds_text(each));
+        for (const auto& each : job_tally::attempt_bounds()) {
+            attempt_texts_.push_back(std::to_string(each.count()));
+        }
         bound_texts_.emplace_back("+Inf");
+        attempt_texts_.emplace_back("+Inf");
     }
 
     void add(const event& what) noexcept {
@@ -102,10 +106,19 @@ private:
         const auto by = [](const job_names& names) {
             return sample_labels{{"queue", names.first}, {"kind", names.second}};
         };
-        page.begin("leasehold_jobs_started_total", "counter", "Jobs whose handlers were called.");
-        for (const auto& [names, counts] : all) {
-            page.add("", by(*names), std::to_string(counts->started()));
-        }
+        const auto add = [&](const char* name, const char* help, event_kind of) {
+            page.begin(name, "counter", help);
+            for (const auto& [names, counts] : all) {
+                page.add("", by(*names), std::to_string(counts->count(of)));
+            }
+        };
+        using kind = event_kind;
+        add("leasehold_jobs_enqueued_total", "New jobs enqueued here.", kind::job_enqueued);
+        add("leasehold_jobs_claimed_total", "Jobs claimed by workers here.", kind::job_claimed);
+        add("leasehold_jobs_started_total", "Jobs whose handlers were called.", kind::job_started);
+        add("leasehold_jobs_timed_out_total",
+            "Handlers that ran for longer than the time limit of their jobs.",
+            kind::job_timed_out);
         page.begin("leasehold_jobs_ended_total", "counter", "Attempts of jobs that have ended.");
         for (const auto& [names, counts] : all) {
             for (std::size_t at = 0; at < job_tally::outcomes.size(); ++at) {
@@ -114,16 +127,35 @@ private:
                 page.add("", with, std::to_string(counts->ended(at)));
             }
         }
+        page.begin("leasehold_jobs_in_flight", "gauge", "Jobs started here and not ended.");
+        for (const auto& [names, counts] : all) {
+            page.add("", by(*names), std::to_string(counts->in_flight()));
+        }
+        page.begin("leasehold_job_wait_seconds", "histogram", "How long jobs waited for a worker.");
+        for (const auto& [names, counts] : all) print(page, counts->waited(), by(*names));
         page.begin("leasehold_job_run_seconds", "histogram", "What the handlers of jobs took.");
         for (const auto& [names, counts] : all) print(page, counts->ran(), by(*names));
+        page.begin("leasehold_job_attempts", "histogram", "The attempts of jobs that have ended.");
+        for (const auto& [names, counts] : all) {
+            const time_histogram& of = counts->attempts();
+            print(page, of, by(*names), attempt_texts_, std::to_string(of.sum().count()));
+        }
     }
 
     void print(exposition& page, const time_histogram& of, sample_labels with) const {
-        const auto sum = seconds_text(of.sum());
+        print(page, of, std::move(with), bound_texts_, seconds_text(of.sum()));
+    }
+    static void print(
+        exposition& page,
+        const time_histogram& of,
+        sample_labels with,
+        const std::vector<std::string>& ends,
+        const std::string& sum
+    ) {
         std::uint64_t until_here = 0;
-        for (std::size_t at = 0; at < bound_texts_.size(); ++at) {
+        for (std::size_t at = 0; at < ends.size(); ++at) {
             until_here += of.count(at);
-            with.emplace_back("le", bound_texts_[at]);
+            with.emplace_back("le", ends[at]);
             page.add("_bucket", with, std::to_string(until_here));
             with.pop_back();
         }
@@ -132,7 +164,7 @@ private:
     }
 
     const metrics_settings settings_;
-    std::vector<std::string> bound_texts_;
+    std::vector<std::string> bound_texts_, attempt_texts_;
     tally all_{settings_.bounds};
     key_tallies tallies_{settings_.bounds, settings_.max_labels, "other"};
     job_tallies jobs_{settings_.bounds, settings_.max_labels, {"other", "other"}};

@@ -47,6 +47,12 @@ const char* name_of(event_kind kind) noexcept {
             return "job_ended";
         case event_kind::job_rescued:
             return "job_rescued";
+        case event_kind::job_enqueued:
+            return "job_enqueued";
+        case event_kind::job_claimed:
+            return "job_claimed";
+        case event_kind::job_timed_out:
+            return "job_timed_out";
     }
     return "unknown";
 }
@@ -96,9 +102,10 @@ event_level level_of_end(event_reason how) noexcept {
 std::string job_text(const event& what) {
     std::string text = " in queue '" + printable_utf8(what.queue) + "', ";
     const std::string number = std::to_string(what.number);
-    if (what.attempt == 0) return text + "number " + number;
-    return text + "job " + number + " of kind '" + printable_utf8(what.job_kind) + "', attempt " +
-           std::to_string(what.attempt);
+    if (what.kind == event_kind::job_rescued) return text + "number " + number;
+    text += "job " + number + " of kind '" + printable_utf8(what.job_kind) + "'";
+    if (what.attempt != 0) text += ", attempt " + std::to_string(what.attempt);
+    return text;
 }
 
 }  // namespace
@@ -112,6 +119,8 @@ event_level level_of(const event& what) noexcept {
         case event_kind::waited_in_vain:
         case event_kind::connection_waited:
         case event_kind::job_started:
+        case event_kind::job_enqueued:
+        case event_kind::job_claimed:
             return event_level::debug;
         case event_kind::job_ended:
         case event_kind::job_rescued:
@@ -126,6 +135,7 @@ event_level level_of(const event& what) noexcept {
         case event_kind::outcome_unknown:
         case event_kind::release_failed:
         case event_kind::warning:
+        case event_kind::job_timed_out:
             return event_level::warning;
         case event_kind::lost:
             break;
@@ -147,6 +157,7 @@ std::string text_of(const event& what) {
     const bool is_said = what.reason == event_reason::none || what.detail == reason;
     if (!is_said) text += ", " + std::string{reason};
     if (what.took) text += ", " + seconds_text(*what.took) + " s";
+    if (what.waited) text += ", waited " + seconds_text(*what.waited) + " s";
     if (!what.detail.empty()) text += ": " + printable_utf8(what.detail);
     return text;
 }

@@ -82,7 +82,7 @@ public:
     bool has_any(const timed_family& of) const noexcept;
 
 private:
-    static constexpr std::size_t kinds_count = 20, reasons_count = 30;
+    static constexpr std::size_t kinds_count = 23, reasons_count = 30;
 
     const time_bounds& bounds_;
     std::array<std::array<std::atomic<std::uint64_t>, reasons_count>, kinds_count> counts_{};

@@ -25,9 +25,16 @@ protected:
     }
     // Started and ended in this way, and in the table since in that state.
     void expect_end(job_id id, event_reason how, job_state state) const {
+        const auto claimed = told_of(event_kind::job_claimed, id);
         const auto started = told_of(event_kind::job_started, id);
         const auto ended = told_of(event_kind::job_ended, id);
-        ASSERT_TRUE(started && ended) << "job " << id;
+        ASSERT_TRUE(claimed && started && ended) << "job " << id;
+        ASSERT_TRUE(claimed->waited && started->waited && ended->waited);
+        EXPECT_GE(*claimed->waited, 0ns);
+        EXPECT_GE(*started->waited, *claimed->waited);
+        EXPECT_EQ(*ended->waited, *started->waited);
+        EXPECT_EQ(claimed->job_kind, ended->job_kind);
+        EXPECT_EQ(claimed->attempt, 1);
         EXPECT_STREQ(name_of(ended->reason), name_of(how)) << ended->job_kind;
         EXPECT_STREQ(name_of(state_of(id)), name_of(state)) << ended->job_kind;
         EXPECT_EQ(started->queue, name_);
@@ -109,6 +116,60 @@ TEST_F(worker_events_suite, events_report_and_state_agree_on_each_way_to_end) {
     EXPECT_EQ(detail("fail"), "no paper");
     EXPECT_EQ(detail("discard"), "no use");
     EXPECT_EQ(detail("complete"), "");
+}
+
+// The handler is asked to stop, told of at once, and its attempt then fails.
+TEST_F(worker_events_suite, a_handler_over_its_time_limit_is_told_of) {
+    const auto job =
+        queue_.enqueue({.kind = "slow", .retry = {.max_attempts = 1}, .attempt_timeout = 50ms});
+    session mine{told_by_, calm("worker")};
+    leasehold::worker does{mine, settings(1)};
+    does.handle_all([&](leasehold::job& one) { EXPECT_TRUE(stopped(one.stop(), 20s)); });
+    EXPECT_EQ(does.run().failed, 1);
+    expect_end(job.id, event_reason::discarded, job_state::discarded);
+    const auto late = told_of(event_kind::job_timed_out, job.id);
+    ASSERT_TRUE(late);
+    EXPECT_EQ(late->queue, name_);
+    EXPECT_EQ(late->job_kind, "slow");
+    EXPECT_EQ(late->attempt, 1);
+    EXPECT_GE(late->took.value(), 50ms);
+    EXPECT_EQ(late->waited, told_of(event_kind::job_started, job.id).value().waited);
+}
+
+TEST_F(worker_events_suite, new_jobs_are_told_of_when_they_are_committed) {
+    const job_queue mine{told_by_, name_};
+    const auto told = [&] {
+        std::vector<job_id> ids;
+        for (const told_event& each : told_->of(event_kind::job_enqueued, "")) {
+            EXPECT_EQ(each.queue, name_);
+            EXPECT_EQ(each.job_kind, "k");
+            ids.push_back(each.number);
+        }
+        told_->forget();
+        return ids;
+    };
+    const new_job unique{.kind = "k", .unique_key = fresh("u")};
+    const job_id first = mine.enqueue(unique).id;
+    EXPECT_EQ(told(), std::vector{first});
+    EXPECT_FALSE(mine.enqueue(unique).is_new);
+    EXPECT_EQ(told(), std::vector<job_id>{});
+    const auto two = mine.enqueue_many({{.kind = "k"}, unique, {.kind = "k"}});
+    EXPECT_EQ(told(), (std::vector{two[0].id, two[2].id}));
+    {
+        transaction tx = told_by_.begin();
+        mine.enqueue_in(tx, {.kind = "k"});
+        tx.rollback();
+    }
+    EXPECT_EQ(told(), std::vector<job_id>{});
+    transaction tx = told_by_.begin();
+    const job_id one = mine.enqueue_in(tx, {.kind = "k"}).id;
+    const job_id other = mine.enqueue_many_in(tx, {unique, {.kind = "k"}}).at(1).id;
+    const job_id third = mine.enqueue_many_in(tx, {unique, {.kind = "k"}}).at(1).id;
+    EXPECT_EQ(told(), std::vector<job_id>{});
+    tx.commit();
+    auto ids = told();
+    std::ranges::sort(ids);
+    EXPECT_EQ(ids, (std::vector{one, other, third}));
 }
 
 TEST_F(worker_events_suite, a_job_that_is_put_back_at_the_end_is_told_of_if_it_has_started) {

@@ -22,6 +22,7 @@ struct told_event {
     std::string queue{};
     std::string job_kind{};
     int attempt = 0;
+    std::optional<std::chrono::nanoseconds> waited;
 };
 
 class told_events final : public observer {
@@ -37,7 +38,8 @@ public:
              what.took,
              std::string{what.queue},
              std::string{what.job_kind},
-             what.attempt}
+             what.attempt,
+             what.waited}
         );
     }
 

@@ -11,8 +11,8 @@
 
 #include "leasehold/error.hpp"
 #include "leasehold/observer.hpp"
+#include "support/exposition_reader.hpp"
 #include "support/memory_store.hpp"
-#include "unit/exposition_reader.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -318,6 +318,49 @@ TEST(metrics, ends_of_jobs_count_by_queue_kind_and_outcome) {
     EXPECT_EQ(page.value("leasehold_job_run_seconds_count", of_a), 3);
     EXPECT_EQ(page.value("leasehold_job_run_seconds_sum", of_a), 1.5);
     EXPECT_EQ(page.value("leasehold_job_run_seconds_count", of_b), 1) << "one had not started";
+}
+
+TEST(metrics, waits_attempts_and_jobs_in_flight_are_of_queue_and_kind) {
+    metrics_settings settings;
+    settings.bounds = {1s, 10s};
+    metrics counts{settings};
+    const auto add = [&](event_kind kind, event_reason how, int attempt) {
+        event made = told_of_job(kind, "q", "k", how);
+        made.attempt = attempt;
+        made.waited = 5s;
+        if (kind == event_kind::job_ended) made.took = 1ms;
+        counts.on_event(made);
+    };
+    using why = event_reason;
+    add(event_kind::job_enqueued, why::none, 0);
+    add(event_kind::job_claimed, why::none, 1);
+    for (const int attempt : {1, 2, 4, 25}) add(event_kind::job_started, why::none, attempt);
+    add(event_kind::job_ended, why::retried, 1);
+    add(event_kind::job_timed_out, why::none, 4);
+    add(event_kind::job_ended, why::completed, 4);
+    add(event_kind::job_ended, why::discarded, 25);
+    counts.on_event(told_of_job(event_kind::job_ended, "q", "k", why::cancelled));  // had not begun
+    const exposition_reader page{counts.text()};
+    const labels by{{"queue", "q"}, {"kind", "k"}};
+    const auto until = [&](const char* name, const char* end) {
+        labels with = by;
+        with.emplace("le", end);
+        return page.value(std::string{"leasehold_"} + name + "_bucket", with);
+    };
+    EXPECT_EQ(page.value("leasehold_jobs_enqueued_total", by), 1);
+    EXPECT_EQ(page.value("leasehold_jobs_claimed_total", by), 1);
+    EXPECT_EQ(page.value("leasehold_jobs_started_total", by), 4);
+    EXPECT_EQ(page.value("leasehold_jobs_timed_out_total", by), 1);
+    EXPECT_EQ(page.value("leasehold_jobs_in_flight", by), 1);
+    EXPECT_EQ(until("job_wait_seconds", "1"), 0);
+    EXPECT_EQ(until("job_wait_seconds", "10"), 4);
+    EXPECT_EQ(page.value("leasehold_job_wait_seconds_sum", by), 20);
+    EXPECT_EQ(until("job_attempts", "1"), 1);
+    EXPECT_EQ(until("job_attempts", "3"), 1);
+    EXPECT_EQ(until("job_attempts", "5"), 2);
+    EXPECT_EQ(until("job_attempts", "20"), 2);
+    EXPECT_EQ(until("job_attempts", "100"), 3);
+    EXPECT_EQ(page.value("leasehold_job_attempts_sum", by), 30);
 }
 
 TEST(metrics, jobs_are_counted_under_few_labels) {

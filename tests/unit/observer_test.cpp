@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 
 TEST(event, every_kind_and_reason_has_a_name_of_its_own) {
     std::set<std::string> names;
-    for (int kind = 1; kind <= 19; ++kind) {
+    for (int kind = 1; kind <= 22; ++kind) {
         names.insert(name_of(static_cast<event_kind>(kind)));
     }
-    EXPECT_EQ(names.size(), 19U);
+    EXPECT_EQ(names.size(), 22U);
     EXPECT_FALSE(names.contains("unknown"));
     names.clear();
     for (int reason = 0; reason <= 28; ++reason) {
@@ -58,7 +58,11 @@ TEST(event, levels_tell_what_to_look_at) {
     EXPECT_STREQ(name_of(event_level::warning), "warning");
     using why = event_reason;
     const auto of_end = [](why how) { return level_of({event_kind::job_ended, "", 1, "", how}); };
-    EXPECT_EQ(level_of({event_kind::job_started}), event_level::debug);
+    for (const auto each :
+         {event_kind::job_started, event_kind::job_enqueued, event_kind::job_claimed}) {
+        EXPECT_EQ(level_of({each}), event_level::debug) << name_of(each);
+    }
+    EXPECT_EQ(level_of({event_kind::job_timed_out}), event_level::warning);
     EXPECT_EQ(of_end(why::completed), event_level::debug);
     for (const why each : {why::snoozed, why::released, why::cancelled}) {
         EXPECT_EQ(of_end(each), event_level::info) << name_of(each);
@@ -95,6 +99,13 @@ TEST(event, reads_as_one_line) {
         "job_ended in queue 'mail', job 12 of kind 'con?firm', attempt 2, retried, 0.0012 s: "
         "no paper"
     );
+    event claimed = told_of_a_job();
+    claimed.waited = 2s;
+    EXPECT_NE(text_of(claimed).find(", 0.0012 s, waited 2 s: no paper"), std::string::npos);
+    event enqueued{event_kind::job_enqueued, "", 12};
+    enqueued.queue = "mail";
+    enqueued.job_kind = "confirm";
+    EXPECT_EQ(text_of(enqueued), "job_enqueued in queue 'mail', job 12 of kind 'confirm'");
     event rescued{event_kind::job_rescued, "", 3, "", event_reason::released};
     rescued.queue = "mail";
     EXPECT_EQ(text_of(rescued), "job_rescued in queue 'mail', number 3, released");

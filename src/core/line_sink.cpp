@@ -1,4 +1,4 @@
-#include "observe/line_sink.hpp"
+#include "core/line_sink.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
