@@ -414,4 +414,7 @@ VALUES (
 ), (
     20, 'job_waits_from_7', '11e37cc503c3eccf7dd6a33109268326850ad1f8846b9f23180984dbc8c1ec8a',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    21, 'prove_from_7', '8816ab2432e02a0f7d37812bf248ec5a8a6f300620422579626dc76d8978ca27',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -425,6 +425,78 @@ BEGIN
 END
 $pin$;
 
+-- Prove a lock, or the claim of a job, in the transaction of their caller: see README.md. They keep
+-- every successor out until that transaction ends, and wait for a successor that commits. Where the
+-- row is another's they raise LH001. Indexes: primary keys. Reads: 1 or 2 rows.
+CREATE FUNCTION leasehold_prove(
+    key           text,
+    owner         text,
+    token         bigint
+) RETURNS void LANGUAGE plpgsql VOLATILE SECURITY INVOKER SET enable_seqscan = off AS $prove$
+#variable_conflict use_variable
+DECLARE
+    of_key CONSTANT bytea := convert_to(key, 'UTF8');
+    of_owner bytea;
+BEGIN
+    IF key IS NULL OR token IS NULL OR owner IS NULL OR owner !~ '^[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
+            'leasehold_prove needs a key, an owner of 32 hexadecimal digits and a token',
+            HINT = 'A command finds them in LEASEHOLD_KEY, LEASEHOLD_OWNER and LEASEHOLD_TOKEN.';
+    END IF;
+    of_owner := decode(owner, 'hex');
+    PERFORM FROM leasehold_lock l
+      WHERE l.lock_key = of_key AND l.owner = of_owner AND l.fence = token FOR SHARE;
+    IF NOT FOUND THEN
+        PERFORM FROM leasehold_holder h
+          WHERE h.lock_key = of_key AND h.owner = of_owner AND h.fence = token FOR SHARE;
+    END IF;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'LH001', MESSAGE =
+            'the lock ''' || key || ''' is no longer held under token ' || token,
+            HINT = 'Roll back, and do not try this write again.';
+    END IF;
+END
+$prove$;
+
+CREATE FUNCTION leasehold_prove_job(
+    job           bigint,
+    token         bigint
+) RETURNS void LANGUAGE plpgsql VOLATILE SECURITY INVOKER SET enable_seqscan = off AS $prove$
+#variable_conflict use_variable
+BEGIN
+    IF job IS NULL OR token IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
+            'leasehold_prove_job needs a job and a token',
+            HINT = 'A command finds them in LEASEHOLD_JOB_ID and LEASEHOLD_JOB_TOKEN.';
+    END IF;
+    PERFORM FROM leasehold_job j WHERE j.id = job AND j.token = token AND j.state + 0 = 3 FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'LH001', MESSAGE =
+            'job ' || job || ' is no longer claimed under token ' || token,
+            HINT = 'Roll back, and do not try this write again.';
+    END IF;
+END
+$prove$;
+
+DO $pin$
+DECLARE
+    each text;
+BEGIN
+    FOR each IN
+        SELECT format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',
+                      f.oid::regprocedure, n.nspname)
+          FROM pg_catalog.pg_class t
+          JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+         CROSS JOIN pg_catalog.pg_proc f
+         WHERE t.oid = 'leasehold_job'::regclass
+           AND f.oid IN ('leasehold_prove(text, text, bigint)'::regprocedure,
+                         'leasehold_prove_job(bigint, bigint)'::regprocedure)
+    LOOP
+        EXECUTE each;
+    END LOOP;
+END
+$pin$;
+
 -- One row per job that waits and each job it waits for; never changed. While there are some of a
 -- job its due_at is 9999-01-01, and nobody claims it.
 CREATE TABLE leasehold_job_need (
@@ -496,5 +568,6 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, 
   (17, 'job_kinds_from_7', '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618'),
   (18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd'),
   (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a'),
-  (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6')
+  (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6'),
+  (21, 'prove_from_7', '252b9fde028651734d72b705c9527793ddf1b056485fb519abcca096623d5893')
 ) AS m;

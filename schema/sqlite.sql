@@ -483,4 +483,6 @@ VALUES
     (19, 'own_numbers_from_7',
      '45bfb9ac625fd96e0bab701e440f30ed345a86e5db5ab5d6121ec0df28b347c0', 1),
     (20, 'job_waits_from_7',
-     '7c6532547423069a6e16b1dfd99ac31c82bec1966d4958e252da5a9ff02f2ca1', 1);
+     '7c6532547423069a6e16b1dfd99ac31c82bec1966d4958e252da5a9ff02f2ca1', 1),
+    (21, 'prove_from_7',
+     '8816ab2432e02a0f7d37812bf248ec5a8a6f300620422579626dc76d8978ca27', 1);

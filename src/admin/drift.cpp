@@ -32,7 +32,7 @@ lines take_hidden(connection& on, health_store& health, lines& missing) {
     return hidden;
 }
 
-// An index has a remedy of its own, and so has the function that enqueues, so this takes them out.
+// Indexes and functions have remedies of their own, so this takes them out.
 void take_made(
     std::vector<finding>& found, lines& missing, const lines& there, const health_store& health
 ) {
@@ -49,14 +49,17 @@ void take_made(
         );
     }
     std::erase_if(missing, [&](const std::string& line) {
-        if (!line.starts_with("enqueue function ")) return false;
+        const auto end = line.find(" function (");
+        if (end == std::string::npos) return false;
+        const std::string name = line.substr(0, end);
         found.push_back(
             {severity::error,
              "schema_drift",
-             "the function that enqueues is missing, or takes other values: " + line,
-             "triggers and programs in other languages can enqueue no job",
-             "run what `leasehold migrate sql` prints from the last CREATE FUNCTION on, up to "
-             "$pin$"}
+             "the function of this name is missing, or takes other values: " + line,
+             name == "enqueue" ? "triggers and programs in other languages can enqueue no job"
+                               : "programs in other languages can prove no lock and no job",
+             "run the last statement of `leasehold migrate sql` that makes " + name +
+                 ", and the DO $pin$ behind it"}
         );
         return true;
     });

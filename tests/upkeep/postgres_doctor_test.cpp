@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/error.hpp"
@@ -75,11 +78,22 @@ TEST_F(postgres_doctor_test, rows_that_a_policy_hides_are_told) {
 }
 
 TEST_F(postgres_doctor_test, a_dropped_function_is_told) {
-    run_in(db_, {"DROP FUNCTION leasehold_enqueue"});
-    const auto found = find(diagnose(db_), "schema_drift");
-    ASSERT_TRUE(found);
-    EXPECT_EQ(found->severity, severity::error);
-    EXPECT_NE(found->what.find("enqueue function (text, text"), std::string::npos) << found->what;
+    const std::vector<std::pair<std::string, std::string>> functions{
+        {"enqueue", "(text, text, text, timestamptz, text, text, integer, integer)"},
+        {"prove", "(text, text, bigint)"},
+        {"prove_job", "(bigint, bigint)"}};
+    for (const auto& [name, takes] : functions) run_in(db_, {"DROP FUNCTION leasehold_" + name});
+    const auto all = diagnose(db_);
+    for (const auto& [name, takes] : functions) {
+        const std::string line = ": " + name + " function " + takes;
+        const auto found = std::ranges::find_if(all, [&](const finding& each) {
+            return each.what.ends_with(line);
+        });
+        ASSERT_NE(found, all.end()) << line << " in " << names_of(all);
+        EXPECT_EQ(found->name, "schema_drift");
+        EXPECT_EQ(found->severity, severity::error);
+        EXPECT_NE(found->remedy.find("makes " + name + ","), std::string::npos) << found->remedy;
+    }
 }
 
 TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {

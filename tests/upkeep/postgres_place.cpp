@@ -157,6 +157,8 @@ std::vector<std::string> place::alterations() {
         "ALTER FUNCTION leasehold_enqueue RESET search_path",
         "REVOKE EXECUTE ON FUNCTION leasehold_enqueue FROM PUBLIC",
         "DROP FUNCTION leasehold_enqueue",
+        "ALTER FUNCTION leasehold_prove RESET enable_seqscan",
+        "DROP FUNCTION leasehold_prove_job",
         "DROP TABLE leasehold_migration",
     };
 }

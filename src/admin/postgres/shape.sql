@@ -26,11 +26,12 @@ SELECT ours.name || ' check ' || replace(k.conname::text, lower($1::text), '')
            || CASE WHEN k.convalidated THEN '' ELSE ' not valid' END
   FROM ours JOIN pg_constraint k ON k.conrelid = ours.oid AND k.contype = 'c'
 UNION ALL
-SELECT 'enqueue function ('
+SELECT replace(p.proname::text, lower($1::text), '') || ' function ('
            || replace(replace(oidvectortypes(p.proargtypes), '"', ''),
                       'timestamp with time zone', 'timestamptz') || ')'
   FROM pg_proc p
- WHERE p.proname = lower($1::text) || 'enqueue'
+ WHERE p.proname IN (lower($1::text) || 'enqueue', lower($1::text) || 'prove',
+                     lower($1::text) || 'prove_job')
    AND p.pronamespace = (SELECT m.relnamespace FROM pg_class m
                           WHERE m.oid = to_regclass('{prefix}migration'));
 

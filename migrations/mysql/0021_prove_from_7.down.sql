@@ -1,0 +1,1 @@
+-- Takes back 0021: nothing.

@@ -1,0 +1,2 @@
+-- On PostgreSQL functions that prove a lock. Here a plain SELECT does: see
+-- docs/proofs-from-other-languages.md. Nothing is changed.
