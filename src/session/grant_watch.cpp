@@ -28,7 +28,7 @@ void grant_watch::note_told(const losses& what) noexcept {
 grant_watch::ending grant_watch::end(instant now) {
     lease_->tick(now);
     ending made;
-    // A session that ended with its last grant was ended by its owner before.
+    // A session that ended with its last grant was not lost: its owner has ended it.
     made.was_lost = !lease_->is_live() && lease_->reason() != loss_reason::session_ended;
     // While holders are being told of its loss, perhaps by the caller, the row is left to expire by
     // itself: others must not get the keys before the holders know.

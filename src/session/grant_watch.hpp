@@ -5,11 +5,13 @@
 // | the session …                    | these are lost                                             |
 // |----------------------------------|------------------------------------------------------------|
 // | lives                            | grants whose own end has come                              |
-// | is lost: see lease_machine.hpp   | these, and all that live with it; fixed terms go on        |
-// | is ended by its owner            | the same, but to the caller of end()                       |
+// | is lost: see lease_machine.hpp   | grants whose own end has come, and all that live with the  |
+// |                                  | session; fixed terms go on                                 |
+// | is ended by its owner            | all that live with it: end() returns them                  |
 //
 // Each loss is handed out once, to the thread that has to tell the holder. Until that thread has
-// called note_told() the holder may believe that it still has the key, which nobody may free.
+// called note_told() the holder may believe that it still has its key. Nobody may free the key
+// before.
 //
 // Threads: not safe.
 #include <chrono>
@@ -42,10 +44,10 @@ public:
         std::vector<lost_grant> grants;
         loss_reason why = loss_reason::none;  // of the session
         bool are_of_session = false;          // it is lost, and not every holder has been told
-        bool are_of_limits = false;           // the session lives, and frees these when told
+        bool are_of_limits = false;           // the session lives, and some have a limit of time
     };
-    // Nullopt if there is nobody to tell; otherwise a call of note_told() follows. `is_told`: the
-    // loss of the session has been told.
+    // Nullopt if there is nobody to tell; otherwise the caller then calls note_told(). `is_told`:
+    // the loss of the session has been told.
     std::optional<losses> take_losses(instant now, bool is_told);
     void note_told(const losses& what) noexcept;
     bool is_telling() const noexcept { return tellers_ != 0; }
@@ -54,7 +56,7 @@ public:
         std::vector<lost_grant> held;  // what lived with the session
         loss_reason why = loss_reason::none;
         bool was_lost = false;
-        // Nobody is being told of a loss that the end of the row would let others use too early.
+        // True if no holder is being told whose key the end of the row would free.
         bool may_expire = true;
     };
     // The owner ends the session, unless it is lost.
@@ -63,7 +65,7 @@ public:
     // The time of the next loss, if nothing changes.
     instant next_loss() const noexcept;
     // The longest sleep of a thread of the session. If the machine is suspended meanwhile, holders
-    // are told only after that sleep, and it must end before the margin is over.
+    // are told only after that sleep, so the sleep is shorter than the margin.
     local_clock::duration longest_nap() const noexcept;
     static constexpr std::chrono::seconds max_nap{1};
 
@@ -71,8 +73,8 @@ private:
     const session_settings& settings_;
     std::optional<lease_machine> lease_;  // always there
     int tellers_ = 0;                     // threads that are telling holders of losses just now
-    // The threads among them that tell of limits, while the session lives, which must not free
-    // these before.
+    // The threads among them that tell of limits, while the session lives. The session must not
+    // free those keys until they are done.
     int tellers_of_limits_ = 0;
 };
 

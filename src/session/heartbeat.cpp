@@ -66,7 +66,7 @@ heartbeat::nap heartbeat::take_step() {
     }
     if (is_live && local_clock::now() >= next.until) {
         const bool is_renewed = beat();
-        // A callback has ended it, or somebody else while one took its time.
+        // A callback has ended the session, or another thread did while a callback ran.
         if (state_.ending.stop_requested()) return next;
         if (is_renewed) look_for_what_came_back();
         settle_in_doubt();
@@ -120,6 +120,8 @@ bool heartbeat::beat() {
             note_news(answer.news);
             told = what_is_new(stores, on);
             sent = local_clock::now();
+            // The news may be that the session is another process's now. A process that has taken
+            // it since has made news again, which this process does not know.
             if (has_ended()) return false;
             answer = stores.get<session_store>().heartbeat(on, state_.id, settings_.ttl, known_);
         }
@@ -138,16 +140,14 @@ bool heartbeat::beat() {
     return is_renewed;
 }
 
-// The news may be that the session is another process's now. A process that has taken it since has
-// made news again, which this process does not know.
 bool heartbeat::has_ended() const {
     const thread_guard guard{state_.mutex};
     return state_.has_ended;
 }
 
 void heartbeat::note_news(const session_news& answered) {
-    // This is reset before the request: a grant that is watched while the request is under way sets
-    // it again.
+    // `must_ask` is reset before the request: a grant that is watched while the request is under
+    // way sets it again.
     const thread_guard guard{state_.mutex};
     const bool is_other = known_.incarnation != answered.incarnation;
     if (is_other || known_.notices != answered.notices) ++state_.times_news;

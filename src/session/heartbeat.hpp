@@ -1,17 +1,20 @@
 #pragma once
-// The heartbeat of a session, step by step: renews the session's row over a connection of its own,
-// and does what a renewal shows to be necessary. lease_machine.hpp says when the next one is due.
+// The heartbeat of a session, step by step. Each step renews the session's row over a connection of
+// its own, and acts on the answer. lease_machine.hpp says when the next renewal is due. Parts of it
+// stand in in_doubt.cpp and returned_holds.cpp.
 //
 // | the answer is …    | what follows in the same step                                            |
 // |--------------------|--------------------------------------------------------------------------|
-// | renewed            | looks for releases that came back, if that is due                        |
-// | noticed            | asks which grants are still held, renews, and tells the others' holders  |
-// | noticed once more  | tells them, too; the next heartbeat is due at once                       |
-// | ended              | the session is lost: tells all holders                                   |
+// | renewed            | looks for holds whose release the database forgot, if that is due        |
+// | noticed            | asks which grants are still held, renews, and tells the holders of those |
+// |                    | that are gone                                                            |
+// | noticed once more  | tells holders again; the next heartbeat is due at once                   |
+// | ended              | the session is lost: tells all holders but those of fixed terms          |
 // | lost, or an error  | drops the connection; the next heartbeat is due sooner, on another one,  |
 // |                    | and asks which grants are still held                                     |
 //
-// Whatever the answer is, the step then settles requests in doubt, and cleans up after the dead.
+// After each answer the step settles requests in doubt, and cleans up after the dead, unless the
+// session has been ended meanwhile.
 // A step of a lost session says goodbye, once its holders have been told, and settles what is in
 // doubt from then on.
 //
@@ -68,9 +71,10 @@ private:
     void note_answer(heartbeat_status status, local_clock::time_point sent);
     void note_failure(const std::exception& what);
     news what_is_new(store_set& stores, connection& on);
-    void tell_late(event_reason why, std::string_view detail, local_clock::time_point sent);
-    void tell_gap(local_clock::duration gap);
-    void tell_news(const news& told);
+    void tell_late(event_reason why, std::string_view detail, local_clock::time_point sent)
+        LEASEHOLD_EXCLUDES(state_.mutex);
+    void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(state_.mutex);
+    void tell_news(const news& told) LEASEHOLD_EXCLUDES(state_.mutex);
     void settle_in_doubt();
     void look_for_cluster();
     void clean_up_after_the_dead();
@@ -91,7 +95,7 @@ private:
     session_news known_;                    // the news that was looked into
     local_clock::time_point renewed_at_{};  // the last renewing heartbeat was sent then
     std::unique_ptr<connection> connection_;
-    bool has_had_one_ = false;           // and another one is in its place, or none
+    bool has_had_one_ = false;           // it has had a connection before the present one
     bool must_look_from_start_ = false;  // the database may have forgotten something
     bool is_looking_ = false;
     local_clock::time_point next_look_{};

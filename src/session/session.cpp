@@ -126,8 +126,8 @@ void session::implementation::found_ended() {
         const thread_guard guard{state_.mutex};
         state_.grants.lease().ended_by_server(local_clock::now());
     }
-    state_.tell_losses(
-    );  // before others are woken: all are told when the call that found it returns
+    // Before others are woken: all are told when the call that found it returns.
+    state_.tell_losses();
     state_.wake_all();
     refuse_lost();
 }

@@ -97,7 +97,7 @@ TEST_F(grant_watch_test, a_loss_of_a_grant_is_handed_out_once) {
     const auto first = watch_.take_losses(at(10s), false);
     ASSERT_TRUE(first && first->are_of_session);
     EXPECT_EQ(first->grants, (losses{{held, loss_reason::expired}}));
-    // The session's loss has not been told, so that a second caller returns only after it has.
+    // The session's loss has not been told: a second caller may have to tell of it.
     const auto second = watch_.take_losses(at(10s), false);
     ASSERT_TRUE(second && second->are_of_session);
     EXPECT_EQ(second->grants, losses{});
@@ -169,7 +169,7 @@ TEST_F(grant_watch_test, the_row_does_not_expire_while_holders_are_told_of_limit
     EXPECT_TRUE(watch_.end(at(2s)).may_expire);
 }
 
-TEST_F(grant_watch_test, the_end_of_a_fixed_term_keeps_no_row) {
+TEST_F(grant_watch_test, a_session_may_end_its_row_while_a_fixed_term_is_told) {
     watch_.begin(at(0s), at(1s));
     const auto fixed = watched(at(2s));
     const auto found = watch_.take_losses(at(2s), false);

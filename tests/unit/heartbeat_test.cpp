@@ -1,5 +1,5 @@
 // The heartbeat alone, step by step: without a session, without its thread, and at times that the
-// test chooses. What a whole session makes of it: session_test.cpp.
+// test chooses. session_test.cpp tests whole sessions.
 #include "session/heartbeat.hpp"
 
 #include <string>
@@ -143,14 +143,15 @@ TEST_F(heartbeat_test, the_time_that_an_answer_takes_does_not_lengthen_the_sessi
 TEST_F(heartbeat_test, a_lost_answer_leaves_the_deadline_and_another_try_comes_soon) {
     const auto deadline = lease().deadline();
     fail_heartbeats(fault::lost_after_it);
-    step_after(4s);
+    test_time::advance(4s);
+    const auto failed_from = local_clock::now();
+    step_after(0s);
     EXPECT_EQ(lease().deadline(), deadline);
     EXPECT_LE(lease().next_heartbeat(), local_clock::now() + 500ms);
+    EXPECT_GE(lease().next_heartbeat(), failed_from + 500ms) << "a server that is down is spared";
     EXPECT_EQ(told_->count(event_kind::late_heartbeat), 1);
-    step_after(499ms);
-    EXPECT_EQ(asked("heartbeat"), 0) << "a server that is down is spared";
     listen();
-    step_after(1ms);
+    step_after(500ms);
     EXPECT_GE(asked("heartbeat"), 1);
     EXPECT_GT(lease().deadline(), deadline);
 }
@@ -180,7 +181,7 @@ TEST_F(heartbeat_test, a_new_connection_asks_which_grants_are_held) {
     EXPECT_TRUE(held->is_live());
 }
 
-// Nothing but a release had no answer; the new connection may lead to another server all the same.
+// Only a release got no answer. The new connection may lead to another server all the same.
 TEST_F(heartbeat_test, a_connection_that_something_else_has_lost_asks_which_grants_are_held) {
     const auto held = granted();
     step_after(4s);
@@ -204,11 +205,12 @@ TEST_F(heartbeat_test, a_grant_that_was_taken_away_is_told_and_the_session_goes_
     auto seen = step_state::none;
     const std::stop_callback callback{
         held->lost(), [&] { seen = heart_.await_step(local_clock::now()); }};
+    const auto deadline = lease().deadline();
     step_after(4s);
     EXPECT_EQ(held->reason(), loss_reason::taken_over);
     EXPECT_EQ(seen, step_state::has_its_answers) << "an end() need not wait for a callback";
     EXPECT_TRUE(lease().is_live());
-    EXPECT_EQ(lease().deadline(), lease().next_heartbeat() + 6s) << "it was renewed";
+    EXPECT_GE(lease().deadline(), deadline + 4s) << "it was renewed";
     EXPECT_TRUE(state_.watched().empty());
     step_after(4s);
     EXPECT_EQ(asked("heartbeat"), 1) << "this news is known";
@@ -277,7 +279,8 @@ TEST_F(
         return fault::lost_before_sending;
     });
     int tries = 0;
-    while (lease().is_live()) {
+    for (int steps = 0; lease().is_live(); ++steps) {
+        ASSERT_LT(steps, 100);
         step_after(500ms);
         tries += asked_.empty() ? 0 : 1;
     }
