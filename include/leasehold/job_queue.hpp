@@ -148,8 +148,9 @@ LEASEHOLD_EXPORT std::optional<job_info> find_job(const database& db, job_id id)
 
 enum class job_order { oldest_first = 1, newest_first = 2 };  // by id
 
-// An empty member asks for nothing. A queue together with a state is served by an index where jobs
-// have ended; for every other member the jobs are read in their order, in statements of 10,000.
+// An empty member asks for nothing. An index serves a queue together with a state of ended jobs.
+// For all else that is asked for, the jobs are read one after another, in statements of 10,000
+// each.
 struct job_filter {
     std::string queue{};
     std::optional<job_state> state{};

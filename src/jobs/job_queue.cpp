@@ -153,8 +153,8 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
         const enqueued_job made = stores.get<job_store>().enqueue(on, name_, {what}).front();
         const bool is_replaced = what.conflict == on_conflict::replace && !made.is_running;
         const bool may_be_due = made.is_new || is_replaced;
-        if (may_be_due) own.part<job_notifier>().notify(on, stores, name_);
         tell_of_new(own.settings().observer.get(), name_, {&what, 1}, {&made, 1});
+        if (may_be_due) own.part<job_notifier>().notify(on, stores, name_);
         return made;
     });
 }
@@ -169,9 +169,9 @@ std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& wh
         try {
             auto made = enqueue_list(on, stores, name_, what);
             on.commit();
+            tell_of_new(own.settings().observer.get(), name_, what, made);
             settle_at_once(own, on, stores, what);
             own.part<job_notifier>().notify(on, stores, name_);
-            tell_of_new(own.settings().observer.get(), name_, what, made);
             return made;
         } catch (...) {
             on.rollback();
@@ -278,9 +278,14 @@ job_page list_jobs(const database& db, const job_filter& filter) {
     if (filter.since && *filter.since <= seconds{0})
         refuse_input("jobs are listed since a time ago");
     const bool is_oldest = filter.order == job_order::oldest_first;
-    const bool is_by_index = filter.kind.empty() && filter.ordering_key.empty() &&
-                             filter.error_text.empty() && !filter.since;
+    const bool is_plain = filter.kind.empty() && filter.ordering_key.empty() &&
+                          filter.error_text.empty() && !filter.since;
+    const bool is_of_ended = filter.state && *filter.state >= job_state::completed;
+    const bool is_by_index =
+        is_plain && (filter.queue.empty() ? !filter.state.has_value() : is_of_ended);
     job_queue_store::id_range among;
+    const job_id last = is_oldest ? among.last : among.first;
+    if (filter.after == last) return {};
     if (filter.after) (is_oldest ? among.first : among.last) = *filter.after + (is_oldest ? 1 : -1);
     job_filter wanted = filter;
     ++wanted.limit;

@@ -1,7 +1,11 @@
 #include "cli/show/job_list.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_status.hpp"
@@ -85,21 +89,50 @@ struct changed_so_far {
     std::atomic<std::size_t> found = 0, of = 0, done = 0;  // of: 0 while they are being counted
 };
 
-std::vector<job_id> ids_of(
-    const database& db, job_filter filter, changed_so_far& so_far, const std::stop_token& cancel
+struct found_job {
+    job_id id = 0;
+    job_state state{};
+};
+
+std::vector<found_job> found_by(
+    const database& db,
+    job_filter filter,
+    const std::vector<job_state>& states,
+    changed_so_far& so_far
 ) {
-    filter.limit = 1'000;
-    std::vector<job_id> all;
+    filter.limit = 100;  // each with its payload
+    std::vector<found_job> all;
     do {
         const job_page some = list_jobs(db, filter);
-        for (const job_info& each : some) all.push_back(each.id);
+        for (const job_info& each : some) {
+            if (std::ranges::count(states, each.state) > 0) all.push_back({each.id, each.state});
+        }
         so_far.found = all.size();
         filter.after = some.next;
-    } while (filter.after && !cancel.stop_requested());
+    } while (filter.after);
     return all;
 }
 
-// Runs the work on a thread of its own and shows its progress; a signal ends it between two jobs.
+// "3 jobs (1 retryable, 2 discarded)"
+std::string count_of(const std::vector<found_job>& all) {
+    std::map<job_state, std::size_t> states;
+    for (const found_job& each : all) ++states[each.state];
+    std::string said = std::to_string(all.size()) + " jobs";
+    for (auto [at, begin] = std::pair{states.begin(), " ("}; at != states.end(); ++at) {
+        said += begin + std::to_string(at->second) + " " + name_of(at->first);
+        begin = ", ";
+    }
+    return said + (states.empty() ? "" : ")");
+}
+
+job_change change_one(const database& db, const found_job& one, const bulk_change& how) {
+    const auto now = find_job(db, one.id);
+    if (!now) return {name_of(retry_outcome::not_found), "", false, false};
+    if (now->state != one.state) return {name_of(now->state), ""};
+    return how.change(db, one.id);
+}
+
+// Runs the work on a thread of its own and shows its progress.
 template <class Result, class Work>
 Result with_progress(Work work, std::function<std::string()> words, bool is_json) {
     ticking_line progress{std::move(words), is_json};
@@ -135,7 +168,7 @@ void add_choice(CLI::App& parser, chosen_jobs& chosen) {
         ->option_text("O");
     parser.add_option("--error", chosen.filter.error_text, "Only with this text in their error")
         ->option_text("TEXT");
-    parser.add_option("--since", chosen.since, "Ended, or enqueued if they have not, so long ago")
+    parser.add_option("--since", chosen.since, "Ended, or enqueued if they have not, within D")
         ->option_text("D");
 }
 
@@ -158,43 +191,42 @@ int list_chosen(const chosen_jobs& chosen, const global_options& options) {
 }
 
 int change_chosen(
-    const chosen_jobs& chosen,
-    const global_options& options,
-    const std::string& verb,
-    const std::function<job_change(const database&, job_id)>& change
+    const chosen_jobs& chosen, const global_options& options, const bulk_change& how
 ) {
     changed_so_far so_far;
     const auto words = [&] {
         if (so_far.of == 0) return "found " + std::to_string(so_far.found) + " jobs";
-        return verb + " " + std::to_string(so_far.done) + " of " + std::to_string(so_far.of);
+        return how.verb + " " + std::to_string(so_far.done) + " of " + std::to_string(so_far.of);
     };
     job_filter filter = chosen.made();
     filter.order = job_order::oldest_first;
-    const auto work = [&](const std::stop_token& cancel) {
+    const auto states = filter.state ? std::vector{*filter.state} : how.usual_states;
+    std::vector<found_job> all;
+    const auto work = [&](const std::stop_token&) {
         const database db = open_database(options);
-        const std::vector<job_id> ids = ids_of(db, filter, so_far, cancel);
-        if (!chosen.is_sure) return ids.size();
-        so_far.of = ids.size();
+        all = found_by(db, filter, states, so_far);
         std::size_t done = 0;
-        for (const job_id id : ids) {
-            const job_change made = change(db, id);
-            if (options.is_json) print_json({{"id", id}, {"outcome", made.word}});
+        if (!chosen.is_sure) return done;
+        so_far.of = all.size();
+        for (const found_job& each : all) {
+            const job_change made = change_one(db, each, how);
+            if (options.is_json) print_json({{"id", each.id}, {"outcome", made.word}});
             if (made.is_done) ++done;
             ++so_far.done;
         }
         return done;
     };
-    const auto count = with_progress<std::size_t>(work, words, options.is_json);
+    const auto done = with_progress<std::size_t>(work, words, options.is_json);
     if (options.is_json) {
-        if (!chosen.is_sure) print_json({{"jobs", count}});
+        if (!chosen.is_sure) print_json({{"jobs", all.size()}});
         return exit_status::done;
     }
     if (!chosen.is_sure) {
-        print_line(std::to_string(count) + " jobs; with --yes they are " + verb);
+        print_line(count_of(all) + "; with --yes they are " + how.verb);
         return exit_status::done;
     }
-    std::string said = verb + " " + std::to_string(count) + " jobs";
-    if (const auto rest = so_far.of - count; rest > 0) {
+    std::string said = how.verb + " " + std::to_string(done) + " jobs";
+    if (const auto rest = all.size() - done; rest > 0) {
         said += "; " + std::to_string(rest) + " stay as they are";
     }
     print_line(said);

@@ -1,8 +1,8 @@
 #pragma once
 // The options of `leasehold job` that choose jobs, the list of them, and a change of each of them.
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "leasehold/job_queue.hpp"
@@ -32,16 +32,18 @@ struct job_change {
     std::string word;
     std::string sentence;
     bool is_done = false;
+    bool is_there = true;
+};
+struct bulk_change {
+    std::string verb;  // "retried"
+    // Those that are changed without --state.
+    std::vector<job_state> usual_states;
+    job_change (*change)(const database&, job_id);
 };
 
-// Counts the jobs first. Without --yes this is all; with it, changes one after another, oldest
-// first, each in a commit of its own. `verb`: "retried".
-int change_chosen(
-    const chosen_jobs& chosen,
-    const global_options& options,
-    const std::string& verb,
-    const std::function<job_change(const database&, job_id)>& change
-);
+// Counts the chosen jobs, by state. With --yes changes them then, oldest first, each in a commit of
+// its own. A job that has another state by then, or has gone, stays as it is.
+int change_chosen(const chosen_jobs& chosen, const global_options& options, const bulk_change& how);
 
 void print_job(const job_info& job, bool is_json);
 

@@ -167,7 +167,7 @@ int show(job_id id, const global_options& options) {
 
 job_change retried(const database& db, job_id id) {
     const retry_outcome outcome = retry_job(db, id);
-    if (outcome == retry_outcome::not_found) refuse_unknown(id);
+    if (outcome == retry_outcome::not_found) return {name_of(outcome), "", false, false};
     job_change said{name_of(outcome), "is available", true};
     if (outcome == retry_outcome::redriven) said.sentence = "begins again";
     if (outcome == retry_outcome::running) said = {said.word, "runs already"};
@@ -179,7 +179,7 @@ job_change retried(const database& db, job_id id) {
 
 job_change cancelled(const database& db, job_id id) {
     const cancel_outcome outcome = cancel_job(db, id);
-    if (outcome == cancel_outcome::not_found) refuse_unknown(id);
+    if (outcome == cancel_outcome::not_found) return {name_of(outcome), "", false, false};
     job_change said{name_of(outcome), "is cancelled", true};
     if (outcome == cancel_outcome::requested) said.sentence = "runs, and was asked to stop";
     if (outcome == cancel_outcome::ended) said = {said.word, "has ended before"};
@@ -194,6 +194,7 @@ int change_each(
     const database db = open_database(options);
     for (const job_id id : ids) {
         const job_change made = change(db, id);
+        if (!made.is_there) refuse_unknown(id);
         if (options.is_json) {
             print_json({{"id", id}, {"outcome", made.word}});
         } else {
@@ -259,6 +260,9 @@ constexpr const char* job_help =
     "it needs), running,\n"
     "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"
     "\n"
+    "Where options choose the jobs, and --state is not one of them, retry takes those that have\n"
+    "failed (retryable, discarded), and cancel those that have not ended.\n"
+    "\n"
     "Examples:\n"
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
     "  leasehold job enqueue --queue reports --unique-key 2026-11 --delay 10m - <report.json\n"
@@ -281,15 +285,28 @@ int change_jobs(
     const std::vector<job_id>& ids,
     const chosen_jobs& chosen,
     const global_options& options,
-    const std::string& verb,
-    job_change (*change)(const database&, job_id)
+    const bulk_change& how
 ) {
     if (!ids.empty() && chosen.is_any()) {
         throw usage_failure("say which jobs by their numbers, or by options: not both");
     }
-    if (!ids.empty()) return change_each(ids, options, change);
-    if (chosen.is_any()) return change_chosen(chosen, options, verb, change);
+    if (!ids.empty()) return change_each(ids, options, how.change);
+    if (chosen.is_any()) return change_chosen(chosen, options, how);
     throw usage_failure("say which jobs: by their numbers, or by --queue, --state and the like");
+}
+
+bulk_change retry() {
+    return {"retried", {job_state::retryable, job_state::discarded}, retried};
+}
+
+bulk_change cancellation() {
+    const std::vector unended{
+        job_state::scheduled,
+        job_state::available,
+        job_state::blocked,
+        job_state::running,
+        job_state::retryable};
+    return {"cancelled", unended, cancelled};
 }
 
 }  // namespace
@@ -324,12 +341,8 @@ command add_job(CLI::App& tool, const global_options& options) {
     }
     return {parser, [=, &options] {
                 if (enqueuing->parsed()) return enqueue(*chosen, payload->count() > 0, options);
-                if (retrying->parsed()) {
-                    return change_jobs(*ids, *some, options, "retried", retried);
-                }
-                if (cancelling->parsed()) {
-                    return change_jobs(*ids, *some, options, "cancelled", cancelled);
-                }
+                if (retrying->parsed()) return change_jobs(*ids, *some, options, retry());
+                if (cancelling->parsed()) return change_jobs(*ids, *some, options, cancellation());
                 if (showing->parsed()) {
                     if (ids->size() != 1) throw usage_failure("`job show` takes one number");
                     return show(ids->front(), options);

@@ -291,11 +291,11 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- fragment: info_of_job
 SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
        {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago, NULL AS result
-  FROM {prefix}job j FORCE INDEX (PRIMARY)
+  FROM {prefix}job j
 
 -- fragment: info_of_ended
 SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
-  FROM {prefix}job_history j FORCE INDEX (PRIMARY)
+  FROM {prefix}job_history j
 
 -- $1 id. Reads: 2 rows.
 -- name: describe
@@ -308,24 +308,33 @@ UNION ALL
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
--- Each part walks a primary key, past rows that were not asked for.
+-- The first two parts walk a primary key, past rows that were not asked for.
 -- fragment: is_asked_for
 j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6)
        AND ($7 = '' OR j.ordering_key = $7) AND ($8 = '' OR LOCATE($8, j.error) > 0)
        AND ($9 IS NULL OR {it} >= {now} - $9)
 
 -- fragment: jobs_asked_for
-{info_of_job} WHERE {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
+{info_of_job} FORCE INDEX (PRIMARY)
+ WHERE $4 < 6 AND {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
 
 -- fragment: ended_asked_for
-{info_of_ended} WHERE {is_asked_for j.ended_at} AND ($4 = 0 OR j.state = $4)
+{info_of_ended} FORCE INDEX (PRIMARY)
+ WHERE ($4 = 0 OR ($4 > 5 AND $3 = '')) AND {is_asked_for j.ended_at}
+   AND ($4 = 0 OR j.state = $4)
+
+-- fragment: ended_of_state
+{info_of_ended} FORCE INDEX ({bare}job_history_queue)
+ WHERE $3 <> '' AND $4 > 5 AND j.queue = $3 AND j.state = $4 AND {is_asked_for j.ended_at}
 
 -- name: list
 -- gives: @describe
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    ({ended_asked_for} ORDER BY j.id LIMIT $5)) both_of
+    ({ended_asked_for} ORDER BY j.id LIMIT $5)
+    UNION ALL
+    ({ended_of_state} ORDER BY j.id LIMIT $5)) all_of_them
 ORDER BY id LIMIT $5;
 
 -- name: list_newest
@@ -333,7 +342,9 @@ ORDER BY id LIMIT $5;
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
     UNION ALL
-    ({ended_asked_for} ORDER BY j.id DESC LIMIT $5)) both_of
+    ({ended_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    ({ended_of_state} ORDER BY j.id DESC LIMIT $5)) all_of_them
 ORDER BY id DESC LIMIT $5;
 
 -- $1 the first id, $2 the last, $3 how many jobs are passed over in each table. Reads: $3 rows of

@@ -355,19 +355,19 @@ UNION ALL
 
 -- fragment: jobs_asked_for
 {info_of_job}
-      WHERE j.id BETWEEN $1 AND $2
+      WHERE $4::bigint < 6 AND j.id BETWEEN $1 AND $2
         AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR {shown_state} = $4::bigint)
                  THEN {is_asked_for j.enqueued_at} END
 
 -- fragment: ended_asked_for
 {info_of_ended}
-      WHERE ($3 = '' OR $4::bigint = 0) AND j.id BETWEEN $1 AND $2
+      WHERE ($4::bigint = 0 OR ($4::bigint > 5 AND $3 = '')) AND j.id BETWEEN $1 AND $2
         AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR j.state = $4::bigint)
                  THEN {is_asked_for j.ended_at} END
 
 -- fragment: ended_of_state
 {info_of_ended}
-      WHERE $3 <> '' AND $4::bigint <> 0
+      WHERE $3 <> '' AND $4::bigint > 5
         AND j.queue = $3 AND j.state = $4::bigint AND j.id BETWEEN $1 AND $2
         AND CASE WHEN $5 > 0 THEN {is_asked_for j.ended_at} END
 

@@ -229,25 +229,34 @@ UNION ALL
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
--- Each part walks a primary key, past rows that were not asked for; from its first row on, if the
--- statistics of SQLite are of a table of one row.
+-- The first two parts walk a primary key, past rows that were not asked for; from its first row on,
+-- if the statistics of SQLite are of a table of one row.
 -- fragment: is_asked_for
 j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6)
        AND ($7 = '' OR j.ordering_key = $7) AND ($8 = '' OR instr(j.error, $8) > 0)
        AND ($9 IS NULL OR {it} >= {wall} - $9)
 
 -- fragment: jobs_asked_for
-{info_of_job} WHERE {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
+{info_of_job}
+ WHERE $4 < 6 AND {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
 
 -- fragment: ended_asked_for
-{info_of_ended} WHERE {is_asked_for j.ended_at} AND ($4 = 0 OR j.state = $4)
+{info_of_ended}
+ WHERE ($4 = 0 OR ($4 > 5 AND $3 = '')) AND {is_asked_for j.ended_at}
+   AND ($4 = 0 OR j.state = $4)
+
+-- fragment: ended_of_state
+{info_of_ended} INDEXED BY {bare}job_history_queue
+ WHERE $3 <> '' AND $4 > 5 AND j.queue = $3 AND j.state = $4 AND {is_asked_for j.ended_at}
 
 -- name: list
 -- gives: @describe
 SELECT * FROM (
     SELECT * FROM ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
-    SELECT * FROM ({ended_asked_for} ORDER BY j.id LIMIT $5))
+    SELECT * FROM ({ended_asked_for} ORDER BY j.id LIMIT $5)
+    UNION ALL
+    SELECT * FROM ({ended_of_state} ORDER BY j.id LIMIT $5))
  ORDER BY id LIMIT $5;
 
 -- name: list_newest
@@ -255,7 +264,9 @@ SELECT * FROM (
 SELECT * FROM (
     SELECT * FROM ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
     UNION ALL
-    SELECT * FROM ({ended_asked_for} ORDER BY j.id DESC LIMIT $5))
+    SELECT * FROM ({ended_asked_for} ORDER BY j.id DESC LIMIT $5)
+    UNION ALL
+    SELECT * FROM ({ended_of_state} ORDER BY j.id DESC LIMIT $5))
  ORDER BY id DESC LIMIT $5;
 
 -- $1 the first id, $2 the last, $3 how many jobs are passed over in each table. Reads: $3 rows of
