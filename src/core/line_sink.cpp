@@ -1,5 +1,6 @@
 #include "core/line_sink.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,7 +30,8 @@ private:
 
 class descriptor_sink final : public line_sink {
 public:
-    explicit descriptor_sink(int number) : number_(number) {
+    explicit descriptor_sink(int number, bool is_inherited = false)
+        : number_(number), is_inherited_(is_inherited) {
         struct stat found {};
         is_socket_ = fstat(number, &found) == 0 && S_ISSOCK(found.st_mode);
     }
@@ -52,6 +54,7 @@ private:
     static constexpr std::size_t bytes_at_once = 4096;
 
     bool is_ready() const noexcept {
+        if (is_inherited_ && fcntl(number_, F_GETFD) != 0) return false;
         pollfd asked{number_, POLLOUT, 0};
         return poll(&asked, 1, 0) == 1 && (asked.revents & POLLOUT) != 0;
     }
@@ -66,6 +69,7 @@ private:
     }
 
     const int number_;
+    const bool is_inherited_;
     bool is_socket_ = false;
 };
 
@@ -77,6 +81,10 @@ std::unique_ptr<line_sink> to_stream(std::ostream& stream) {
 
 std::unique_ptr<line_sink> to_descriptor(int number) {
     return std::make_unique<descriptor_sink>(number);
+}
+
+std::unique_ptr<line_sink> to_standard_error() {
+    return std::make_unique<descriptor_sink>(STDERR_FILENO, true);
 }
 
 }  // namespace leasehold

@@ -19,5 +19,8 @@ public:
 
 std::unique_ptr<line_sink> to_stream(std::ostream& stream);
 std::unique_ptr<line_sink> to_descriptor(int number);
+// To standard error, unless the process has closed it: the descriptor of that number may be a file
+// or a connection then, which is closed on exec.
+std::unique_ptr<line_sink> to_standard_error();
 
 }  // namespace leasehold

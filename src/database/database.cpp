@@ -411,10 +411,12 @@ public:
     static void tell_of_commit(
         connection& on, const std::map<std::string, open_transactions::after_commit>& all
     ) noexcept {
-        try {
-            for (const auto& [name, tell] : all) tell(on);
-        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-            // A notification is a hint: others look by themselves.
+        for (const auto& [name, tell] : all) {
+            try {
+                tell(on);
+            } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+                // A notification is a hint: others look by themselves.
+            }
         }
     }
     void rollback() noexcept {

@@ -2,14 +2,12 @@
 // Writes failed attempts of jobs to standard error, for a database without an observer: see
 // observer.hpp.
 //
-// Each kind has a line in `pause` at most. Events in between are counted, and the next line of the
-// kind, or flush(), has their number. Kinds beyond the first `max_kinds` count as "other". A line
-// that the descriptor does not take at once counts as left out, too, and the end of one that it
-// took in part comes first when there is room again.
+// It writes at most one line for each kind in `pause`. Events in between are counted, and the next
+// line of the kind, or flush(), has their number. Kinds beyond the first `max_kinds` count as
+// "other". A line that the descriptor does not take at once counts as left out, too, and the end of
+// one that it took in part comes first when there is room again.
 //
 // Threads: safe.
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -29,7 +27,7 @@ public:
     static constexpr std::chrono::seconds pause{1};
     static constexpr std::size_t max_kinds = 100;
 
-    explicit failed_attempts(std::unique_ptr<line_sink> to = to_descriptor(STDERR_FILENO))
+    explicit failed_attempts(std::unique_ptr<line_sink> to = to_standard_error())
         : to_(std::move(to)) {}
 
     void on_event(const event& what) noexcept override;

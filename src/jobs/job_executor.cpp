@@ -280,7 +280,8 @@ void job_executor::work() {
         if (mine->is_abandoned) continue;
         running_.erase(claim);
         ended_job done = end_of(*mine, std::move(end));
-        if (measures_) note_time(*done.ran);
+        if (!with) done.ran.reset();  // nothing has begun
+        if (measures_ && with) note_time(*done.ran);
         done.is_in_transaction = mine->is_completed_in_transaction();
         note_end(std::move(done));
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());

@@ -1,7 +1,9 @@
 // Without an observer, failed attempts go to standard error: few lines, and never waited for.
 #include "jobs/failed_attempts.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <stdexcept>
 
@@ -158,6 +160,17 @@ TEST(failed_attempts, a_worker_writes_them_where_no_observer_is_set) {
     database_settings observed;
     observed.observer = std::make_shared<observers>(std::vector<observers::pointer>{});
     EXPECT_EQ(errors_of(model.open(observed)), "");
+}
+
+// A daemon may have closed standard error, and the next connection has its number.
+TEST(failed_attempts, a_descriptor_that_is_closed_on_exec_is_not_standard_error) {
+    ::testing::internal::CaptureStderr();
+    const auto to = to_standard_error();
+    EXPECT_EQ(to->write("to people\n"), 10U);
+    ASSERT_EQ(fcntl(STDERR_FILENO, F_SETFD, FD_CLOEXEC), 0);
+    EXPECT_EQ(to->write("to a server\n"), 0U);
+    ASSERT_EQ(fcntl(STDERR_FILENO, F_SETFD, 0), 0);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "to people\n");
 }
 
 }  // namespace
