@@ -415,6 +415,6 @@ VALUES (
     20, 'job_waits_from_7', '11e37cc503c3eccf7dd6a33109268326850ad1f8846b9f23180984dbc8c1ec8a',
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
-    21, 'prove_from_7', '8816ab2432e02a0f7d37812bf248ec5a8a6f300620422579626dc76d8978ca27',
+    21, 'prove_from_7', '9a711a9373eda1b2a53e27f864429cdc1777116c38c57109a8e56bc1e1a7a918',
     UNIX_TIMESTAMP() * 1000000, 1
 );

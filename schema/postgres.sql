@@ -438,9 +438,9 @@ DECLARE
     of_key CONSTANT bytea := convert_to(key, 'UTF8');
     of_owner bytea;
 BEGIN
-    IF key IS NULL OR token IS NULL OR owner IS NULL OR owner !~ '^[0-9a-f]{32}$' THEN
+    IF key IS NULL OR owner IS NULL OR owner !~ '^[0-9a-f]{32}$' OR token IS NULL OR token < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
-            'leasehold_prove needs a key, an owner of 32 hexadecimal digits and a token',
+            'leasehold_prove needs a key, an owner of 32 lower-case hexadecimal digits and a token',
             HINT = 'A command finds them in LEASEHOLD_KEY, LEASEHOLD_OWNER and LEASEHOLD_TOKEN.';
     END IF;
     of_owner := decode(owner, 'hex');
@@ -464,7 +464,7 @@ CREATE FUNCTION leasehold_prove_job(
 ) RETURNS void LANGUAGE plpgsql VOLATILE SECURITY INVOKER SET enable_seqscan = off AS $prove$
 #variable_conflict use_variable
 BEGIN
-    IF job IS NULL OR token IS NULL THEN
+    IF job IS NULL OR token IS NULL OR token < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
             'leasehold_prove_job needs a job and a token',
             HINT = 'A command finds them in LEASEHOLD_JOB_ID and LEASEHOLD_JOB_TOKEN.';
@@ -489,8 +489,8 @@ BEGIN
           JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
          CROSS JOIN pg_catalog.pg_proc f
          WHERE t.oid = 'leasehold_job'::regclass
-           AND f.oid IN ('leasehold_prove(text, text, bigint)'::regprocedure,
-                         'leasehold_prove_job(bigint, bigint)'::regprocedure)
+           AND f.oid IN (to_regprocedure('leasehold_prove(text, text, bigint)'),
+                         to_regprocedure('leasehold_prove_job(bigint, bigint)'))
     LOOP
         EXECUTE each;
     END LOOP;
@@ -569,5 +569,5 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, 
   (18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd'),
   (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a'),
   (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6'),
-  (21, 'prove_from_7', '252b9fde028651734d72b705c9527793ddf1b056485fb519abcca096623d5893')
+  (21, 'prove_from_7', '01a3676c111dc5c6eb5fda1d445b7e6b723bf35c6090d981ca2203980cb84aed')
 ) AS m;

@@ -21,9 +21,14 @@ function prove(PDO $db): void {
 
 function deliver(PDO $db): void {
     $db->beginTransaction();
-    $db->exec('UPDATE stock SET delivered = delivered + 1');
-    prove($db);
-    $db->commit(); // an exception leaves the transaction open, and its end rolls it back
+    try {
+        $db->exec('UPDATE stock SET delivered = delivered + 1');
+        prove($db);
+        $db->commit();
+    } catch (Throwable $failure) {
+        $db->rollBack();
+        throw $failure;
+    }
 }
 // page: end
 

@@ -35,9 +35,13 @@ def prove(cursor, engine):
 
 def deliver(db, engine):
     cursor = db.cursor()
-    cursor.execute("UPDATE stock SET delivered = delivered + 1")
-    prove(cursor, engine)
-    db.commit()
+    try:
+        cursor.execute("UPDATE stock SET delivered = delivered + 1")
+        prove(cursor, engine)
+        db.commit()
+    except Exception:
+        db.rollback()  # or the next commit on this connection would write it
+        raise
 # page: end
 
 

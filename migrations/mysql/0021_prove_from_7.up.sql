@@ -1,2 +1,2 @@
--- On PostgreSQL functions that prove a lock. Here a plain SELECT does: see
+-- PostgreSQL has functions that prove a lock. Here a plain SELECT does so: see
 -- docs/proofs-from-other-languages.md. Nothing is changed.

@@ -11,9 +11,9 @@ DECLARE
     of_key CONSTANT bytea := convert_to(key, 'UTF8');
     of_owner bytea;
 BEGIN
-    IF key IS NULL OR token IS NULL OR owner IS NULL OR owner !~ '^[0-9a-f]{32}$' THEN
+    IF key IS NULL OR owner IS NULL OR owner !~ '^[0-9a-f]{32}$' OR token IS NULL OR token < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
-            'leasehold_prove needs a key, an owner of 32 hexadecimal digits and a token',
+            'leasehold_prove needs a key, an owner of 32 lower-case hexadecimal digits and a token',
             HINT = 'A command finds them in LEASEHOLD_KEY, LEASEHOLD_OWNER and LEASEHOLD_TOKEN.';
     END IF;
     of_owner := decode(owner, 'hex');
@@ -37,7 +37,7 @@ CREATE FUNCTION {prefix}prove_job(
 ) RETURNS void LANGUAGE plpgsql VOLATILE SECURITY INVOKER SET enable_seqscan = off AS $prove$
 #variable_conflict use_variable
 BEGIN
-    IF job IS NULL OR token IS NULL THEN
+    IF job IS NULL OR token IS NULL OR token < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
             'leasehold_prove_job needs a job and a token',
             HINT = 'A command finds them in LEASEHOLD_JOB_ID and LEASEHOLD_JOB_TOKEN.';
@@ -64,8 +64,8 @@ BEGIN
           JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
          CROSS JOIN pg_catalog.pg_proc f
          WHERE t.oid = '{prefix}job'::regclass
-           AND f.oid IN ('{prefix}prove(text, text, bigint)'::regprocedure,
-                         '{prefix}prove_job(bigint, bigint)'::regprocedure)
+           AND f.oid IN (to_regprocedure('{prefix}prove(text, text, bigint)'),
+                         to_regprocedure('{prefix}prove_job(bigint, bigint)'))
     LOOP
         EXECUTE each;
     END LOOP;
