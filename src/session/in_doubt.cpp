@@ -1,4 +1,4 @@
-// How a session adds requests in doubt, and when it, or its heartbeat, sends their releases.
+// A session adds requests in doubt here, and it or its heartbeat sends their releases.
 #include <algorithm>
 #include <utility>
 

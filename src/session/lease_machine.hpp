@@ -49,7 +49,7 @@ public:
     loss_reason reason() const noexcept { return reason_; }
     instant deadline() const noexcept { return deadline_; }
     instant next_heartbeat() const noexcept { return next_heartbeat_; }
-    // How long a heartbeat that is sent at `now` may wait for its answer.
+    // The time that a heartbeat sent at `now` may wait for its answer.
     std::chrono::milliseconds time_to_answer(instant now) const;
     // The longest time from sending a request that renewed it to the answer of the next one.
     instant::duration longest_gap() const noexcept { return longest_gap_; }

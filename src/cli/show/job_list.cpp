@@ -101,15 +101,19 @@ std::vector<found_job> found_by(
     changed_so_far& so_far
 ) {
     filter.limit = 100;  // each with its payload
+    const auto first = filter.after;
     std::vector<found_job> all;
-    do {
-        const job_page some = list_jobs(db, filter);
-        for (const job_info& each : some) {
-            if (std::ranges::count(states, each.state) > 0) all.push_back({each.id, each.state});
-        }
-        so_far.found = all.size();
-        filter.after = some.next;
-    } while (filter.after);
+    for (const job_state state : states) {
+        filter.state = state;
+        filter.after = first;
+        do {
+            const job_page some = list_jobs(db, filter);
+            for (const job_info& each : some) all.push_back({each.id, each.state});
+            so_far.found = all.size();
+            filter.after = some.next;
+        } while (filter.after);
+    }
+    std::ranges::sort(all, {}, &found_job::id);
     return all;
 }
 

@@ -27,7 +27,7 @@ void add_choice(CLI::App& parser, chosen_jobs& chosen);
 
 int list_chosen(const chosen_jobs& chosen, const global_options& options);
 
-// What became of a job, in a word and in a sentence.
+// The outcome for one job, in a word and in a sentence.
 struct job_change {
     std::string word;
     std::string sentence;
