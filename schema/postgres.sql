@@ -409,22 +409,6 @@ BEGIN
 END
 $enqueue$;
 
--- Whatever the search path of its caller is, it finds the operators of pg_catalog and the tables
--- that stand here now, and never a temporary table of the same name.
-DO $pin$
-BEGIN
-    EXECUTE (
-        SELECT format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',
-                      f.oid::regprocedure, n.nspname)
-          FROM pg_catalog.pg_class t
-          JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
-         CROSS JOIN pg_catalog.pg_proc f
-         WHERE t.oid = 'leasehold_job'::regclass
-           AND f.oid = 'leasehold_enqueue(text, text, text, timestamptz, text, text,
-                                        integer, integer)'::regprocedure);
-END
-$pin$;
-
 -- Prove a lock, or the claim of a job, in the transaction of their caller: see README.md. They keep
 -- every successor out until that transaction ends, and wait for a successor that commits. Where the
 -- row is another's they raise LH001. Indexes: primary keys. Reads: 1 or 2 rows.
@@ -478,6 +462,8 @@ BEGIN
 END
 $prove$;
 
+-- Whatever the search path of their caller is, the functions find the operators of pg_catalog and
+-- the tables that stand here now, and never a temporary table of the same name.
 DO $pin$
 DECLARE
     each text;
@@ -489,8 +475,10 @@ BEGIN
           JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
          CROSS JOIN pg_catalog.pg_proc f
          WHERE t.oid = 'leasehold_job'::regclass
-           AND f.oid IN (to_regprocedure('leasehold_prove(text, text, bigint)'),
-                         to_regprocedure('leasehold_prove_job(bigint, bigint)'))
+           AND f.oid IN ('leasehold_enqueue(text, text, text, timestamptz, text, text,
+                                            integer, integer)'::regprocedure,
+                         'leasehold_prove(text, text, bigint)'::regprocedure,
+                         'leasehold_prove_job(bigint, bigint)'::regprocedure)
     LOOP
         EXECUTE each;
     END LOOP;

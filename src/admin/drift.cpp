@@ -34,7 +34,11 @@ lines take_hidden(connection& on, health_store& health, lines& missing) {
 
 // Indexes and functions have remedies of their own, so this takes them out.
 void take_made(
-    std::vector<finding>& found, lines& missing, const lines& there, const health_store& health
+    std::vector<finding>& found,
+    lines& missing,
+    lines& more,
+    const lines& there,
+    const health_store& health
 ) {
     for (const index_maker& each : health.known_indexes()) {
         if (std::erase(missing, each.line) == 0) continue;
@@ -51,11 +55,21 @@ void take_made(
     std::erase_if(missing, [&](const std::string& line) {
         const auto end = line.find(" function (");
         if (end == std::string::npos) return false;
-        const std::string name = line.substr(0, end);
+        const std::string name = line.substr(0, end), plain = line.substr(0, line.rfind(')') + 1);
+        if (std::erase(more, plain) > 0) {
+            found.push_back(
+                {severity::error,
+                 "schema_drift",
+                 "the function of this name has lost its search_path: " + plain,
+                 "a caller's temporary table of the same name is read in place of leasehold's",
+                 "run the last DO $pin$ of `leasehold migrate sql` that names " + name}
+            );
+            return true;
+        }
         found.push_back(
             {severity::error,
              "schema_drift",
-             "the function of this name is missing, or takes other values: " + line,
+             "the function of this name is missing, or takes other values: " + plain,
              name == "enqueue" ? "triggers and programs in other languages can enqueue no job"
                                : "programs in other languages can prove no lock and no job",
              "run the last statement of `leasehold migrate sql` that makes " + name +
@@ -111,7 +125,7 @@ std::vector<finding> find_drift(connection& on, health_store& health, const tabl
             error(errc::permission_denied, "who may not read a table is not shown them")
         ));
     }
-    take_made(found, missing, there, health);
+    take_made(found, missing, more, there, health);
     add_lines(
         found,
         missing,

@@ -124,7 +124,7 @@ function(leasehold_shape_blocks engine result)
                                  "${CMAKE_MATCH_2}")
             string(REGEX REPLACE "\n *[a-z_]+ +([a-z]+)" " \\1" types "${types}")
             string(STRIP "${types}" types)
-            leasehold_note_shape("function (${types})")
+            leasehold_note_shape("function (${types}) pinned") # by the DO block behind them
         endif()
     endforeach()
     if(shape STREQUAL "")

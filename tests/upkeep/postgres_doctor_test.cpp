@@ -96,6 +96,25 @@ TEST_F(postgres_doctor_test, a_dropped_function_is_told) {
     }
 }
 
+TEST_F(postgres_doctor_test, a_function_without_its_search_path_is_told) {
+    const std::string name = "leasehold_prove(text, text, bigint)";
+    const std::string told = "has lost its search_path: prove function (text, text, bigint)";
+    for (const char* change : {"RESET search_path", "SET search_path = pg_temp, public"}) {
+        run_in(db_, {"ALTER FUNCTION " + name + " " + change});
+        const auto all = diagnose(db_);
+        const auto is_drift = [](const finding& each) { return each.name == "schema_drift"; };
+        EXPECT_EQ(std::ranges::count_if(all, is_drift), 1) << names_of(all);
+        const auto found = find(all, "schema_drift");
+        ASSERT_TRUE(found);
+        EXPECT_NE(found->what.find(told), std::string::npos) << found->what;
+    }
+    const auto quoting = postgres::open(here_.url() + "%20-cquote_all_identifiers%3Don", patient());
+    const std::string schema = db_.execute("SELECT current_schema()").rows.at(0).text(0);
+    const std::string path = "pg_catalog, " + schema + ", pg_temp";
+    run_in(quoting, {"ALTER FUNCTION " + name + " SET search_path = " + path});
+    EXPECT_FALSE(find(diagnose(db_), "schema_drift"));
+}
+
 TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {
     const auto all = diagnose(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
     ASSERT_EQ(all.size(), 1u) << names_of(all);

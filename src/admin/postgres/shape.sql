@@ -2,7 +2,8 @@
 
 -- Answers a line for each column, index and check. It leaves out the text of defaults and checks,
 -- which servers spell in different ways, and storage options, which are for administrators to set.
--- Names come without the quotes that quote_all_identifiers would put around each.
+-- Names come without the quotes that quote_all_identifiers would put around each. A function is
+-- pinned if its search path is the one that the migrations give it.
 -- name: shape
 WITH ours AS ({ours})
 SELECT ours.name || ' column ' || a.attname || ' '
@@ -29,6 +30,10 @@ UNION ALL
 SELECT replace(p.proname::text, lower($1::text), '') || ' function ('
            || replace(replace(oidvectortypes(p.proargtypes), '"', ''),
                       'timestamp with time zone', 'timestamptz') || ')'
+           || CASE WHEN 'search_path=pg_catalog, '
+                        || replace(p.pronamespace::regnamespace::text, '"', '') || ', pg_temp'
+                        = ANY (SELECT replace(c, '"', '') FROM unnest(p.proconfig) AS c)
+                   THEN ' pinned' ELSE '' END
   FROM pg_proc p
  WHERE p.proname IN (lower($1::text) || 'enqueue', lower($1::text) || 'prove',
                      lower($1::text) || 'prove_job')
