@@ -103,10 +103,10 @@
 // replaces, and jobs that are inserted by SQL, do not.
 //
 // If a database has no observer, its workers write failed attempts to standard error: the text of
-// each job_ended and job_timed_out whose level is warning, at most one line in a second for each
-// kind of job, with the number of those left out. A reader that stalls keeps no worker waiting: a
-// line that has no room is left out. An observer that does nothing, such as `observers{{}}`, turns
-// this off.
+// each job_ended and job_timed_out whose level is warning. Each worker writes at most one line in a
+// second for each kind of job, with the number of those left out. A reader that stalls keeps no
+// worker waiting: a line that has no room is left out, and the last line of a worker that ends may
+// be cut. An observer that does nothing, such as `observers{{}}`, turns this off.
 //
 // A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
 // nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and

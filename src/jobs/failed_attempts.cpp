@@ -45,6 +45,7 @@ void failed_attempts::on_event(const event& what) noexcept {
 void failed_attempts::flush(bool all) noexcept {
     try {
         const thread_guard guard{mutex_};
+        rest_.erase(0, to_->write(rest_));
         const auto now = local_clock::now();
         for (auto& [name, one] : kinds_) {
             if (one.left_out == 0 || (!all && now < one.next)) continue;

@@ -2,10 +2,10 @@
 // Writes failed attempts of jobs to standard error, for a database without an observer: see
 // observer.hpp.
 //
-// It writes at most one line for each kind in `pause`. Events in between are counted, and the next
-// line of the kind, or flush(), has their number. Kinds beyond the first `max_kinds` count as
-// "other". A line that the descriptor does not take at once counts as left out, too, and the end of
-// one that it took in part comes first when there is room again.
+// Each worker has its own. It writes at most one line for each kind in `pause`. Events in between
+// are counted, and the next line of the kind, or flush(), has their number. Kinds beyond the first
+// `max_kinds` count as "other". A line that the descriptor does not take at once counts as left
+// out, too, and the end of one that it took in part comes first when there is room again.
 //
 // Threads: safe.
 #include <chrono>
@@ -31,7 +31,9 @@ public:
         : to_(std::move(to)) {}
 
     void on_event(const event& what) noexcept override;
-    // Writes the numbers of those left out: of each kind whose pause is over, or of all.
+    // Writes the end of a line that was taken in part, and the numbers of those left out: of each
+    // kind whose pause is over, or of all. Where there is no room, neither is waited for: the last
+    // line of a worker that ends may stay cut.
     void flush(bool all) noexcept;
 
 private:

@@ -125,6 +125,17 @@ TEST_F(failed_attempts_test, a_reader_that_stalls_costs_lines_and_not_their_orde
     EXPECT_EQ(take(), "leasehold: lines left out for kind 'c': 1\n");
 }
 
+TEST_F(failed_attempts_test, a_line_that_was_cut_is_ended_when_no_other_comes) {
+    room_ = 20;
+    tell("a");
+    take();
+    log_.flush(true);
+    EXPECT_EQ(take(), "") << "there is no room";
+    room_ = 1'000'000;
+    log_.flush(false);
+    EXPECT_EQ(take(), line_of("a", "retried").substr(20));
+}
+
 TEST_F(failed_attempts_test, very_many_kinds_share_a_line) {
     for (std::size_t each = 0; each < failed_attempts::max_kinds + 50; ++each) {
         tell("kind" + std::to_string(each));
