@@ -168,8 +168,8 @@ SELECT COUNT(*) FROM (
 SELECT w.queue, w.waits, w.is_paused
 FROM (
     SELECT d.queue, COALESCE(q.is_paused, 0) AS is_paused,
-           (SELECT COALESCE({now} - NULLIF(GREATEST(COALESCE(j.available_at, j.enqueued_at), 0), 0),
-                            0)
+           (SELECT COALESCE({now} - NULLIF(GREATEST(COALESCE(j.available_at, 0), j.enqueued_at, 0),
+                                            0), 0)
             FROM {prefix}job j FORCE INDEX ({bare}job_order)
             WHERE j.queue = d.queue AND j.state = 2
             ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS waits

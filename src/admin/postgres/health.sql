@@ -195,7 +195,7 @@ SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
  CROSS JOIN LATERAL (
     SELECT CASE WHEN isfinite(j.enqueued_at)
-                THEN {since coalesce(j.available_at, j.enqueued_at)}
+                THEN {since greatest(j.available_at, j.enqueued_at)}
                 ELSE 0 END AS waits
       FROM {prefix}job j
      WHERE j.queue = o.queue AND j.state = 2 AND j.state IN (2, 3, 5)

@@ -95,7 +95,7 @@ WITH RECURSIVE in_order (queue) AS (
 SELECT w.queue, w.waits, w.is_paused
   FROM (
     SELECT o.queue, coalesce(q.is_paused, 0) AS is_paused,
-           (SELECT CAST({wall} - coalesce(j.available_at, j.enqueued_at) AS INTEGER)
+           (SELECT CAST({wall} - max(coalesce(j.available_at, 0), j.enqueued_at) AS INTEGER)
               FROM {prefix}job j
              WHERE j.queue = o.queue AND j.state = 2
              ORDER BY j.priority, j.id LIMIT 1) AS waits

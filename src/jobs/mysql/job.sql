@@ -14,7 +14,8 @@
 -- gives: retry_delay_max time_limit rescues_max waited
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
-       {finite j.claimed_at} - {finite COALESCE(j.available_at, NULLIF(j.enqueued_at, 0))}
+       {finite j.claimed_at}
+       - {finite NULLIF(GREATEST(COALESCE(j.available_at, 0), j.enqueued_at), 0)}
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.

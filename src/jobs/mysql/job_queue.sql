@@ -398,7 +398,7 @@ SELECT queue FROM (
 ORDER BY queue;
 
 -- fragment: oldest_ago
-{now} - GREATEST(0, MIN(COALESCE(j.available_at, NULLIF(j.enqueued_at, 0))))
+{now} - MIN(NULLIF(GREATEST(COALESCE(j.available_at, 0), j.enqueued_at), 0))
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs

@@ -22,7 +22,7 @@
 -- gives: retry_delay_max time_limit rescues_max waited
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
-(extract(epoch FROM {finite j.claimed_at} - {finite coalesce(j.available_at, j.enqueued_at)})
+(extract(epoch FROM {finite j.claimed_at} - {finite greatest(j.available_at, j.enqueued_at)})
     * 1000000)::bigint
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the

@@ -457,7 +457,7 @@ ORDER BY 1;
 -- name: count_jobs
 -- gives: state jobs oldest_ago
 SELECT {shown_state}, count(*),
-       {since min(coalesce(j.available_at, j.enqueued_at))}
+       {since min(greatest(j.available_at, j.enqueued_at))}
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -471,7 +471,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- name: count_all_jobs
 -- gives: queue @count_jobs
 SELECT j.queue, {shown_state}, count(*),
-       {since min(coalesce(j.available_at, j.enqueued_at))}
+       {since min(greatest(j.available_at, j.enqueued_at))}
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;

@@ -11,7 +11,7 @@
 -- gives: retry_delay_max time_limit rescues_max waited
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
     retry_delay_max, time_limit, rescues_max,
-    CAST(claimed_at - coalesce(available_at, nullif(enqueued_at, 0)) AS INTEGER)
+    CAST(claimed_at - nullif(max(coalesce(available_at, 0), enqueued_at), 0) AS INTEGER)
 
 -- ---- enqueuing
 

@@ -327,7 +327,7 @@ ORDER BY 1;
 -- name: count_jobs
 -- gives: state jobs oldest_ago
 SELECT CAST({shown_state} AS INTEGER), count(*),
-       CAST({wall} - min(coalesce(available_at, enqueued_at)) AS INTEGER)
+       CAST({wall} - min(max(coalesce(available_at, 0), enqueued_at)) AS INTEGER)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT CAST(state AS INTEGER), count(*), NULL
@@ -342,7 +342,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- name: count_all_jobs
 -- gives: queue @count_jobs
 SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
-       CAST({wall} - min(coalesce(available_at, enqueued_at)) AS INTEGER)
+       CAST({wall} - min(max(coalesce(available_at, 0), enqueued_at)) AS INTEGER)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT CAST(queue AS TEXT), CAST(state AS INTEGER), count(*), NULL
