@@ -16,6 +16,7 @@
 #include "core/one_of_each.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/combiner.hpp"
+#include "database/notifier.hpp"
 #include "database/open_transactions.hpp"
 #include "database/pool.hpp"
 #include "database/unattended_calls.hpp"
@@ -134,12 +135,13 @@ public:
     bool combines() const { return which() != engine::sqlite; }
     combiner& acquires() noexcept { return acquires_; }
     combiner& releases() noexcept { return releases_; }
+    leasehold::notifier& notifier() noexcept { return notifier_; }
     wait_registry& waits() noexcept { return waits_; }
     unattended_calls& unattended() noexcept { return unattended_; }
-    // A feature keeps this for the handle. It is made of the settings at its first use.
+    // A feature keeps this for the handle. It is made at its first use.
     template <class Part>
     Part& part() {
-        return *parts_.get<Part>([this] { return std::make_shared<Part>(settings_); });
+        return *parts_.get<Part>([this] { return std::make_shared<Part>(*this); });
     }
     leasehold::open_transactions& open_transactions() noexcept { return open_transactions_; }
     const database_settings& settings() const noexcept { return settings_; }
@@ -202,7 +204,8 @@ private:
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
-    std::atomic<bool> is_readable_ = false;                   // only to read; the schema is checked
+    std::atomic<bool> is_readable_ = false;  // only to read; the schema is checked
+    leasehold::notifier notifier_{settings_.wakeup_address};
     wait_registry waits_{*this};                              // its thread uses all of the above
     unattended_calls unattended_{settings_.max_connections};  // last: so do these threads
 };

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "core/clock_source.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"
@@ -19,8 +18,6 @@ using std::chrono::milliseconds;
 // The time for which the connection is kept when the last waiter has left: the next often comes
 // soon.
 constexpr std::chrono::seconds linger{5};
-// The longest wait for a notification that nobody can interrupt: the registry may have to close.
-constexpr milliseconds listening_slice{100};
 // The pause after a datagram that told of no turn.
 constexpr milliseconds deafness{5};
 
@@ -30,17 +27,15 @@ event handed_over(const key& what, const successor& to, event_reason why) noexce
     return {event_kind::handed_over, what.name(), to.token.number, "", why};
 }
 
-wait_registry::wait_registry(database::implementation& of)
-    : of_(of), socket_(of.settings().wakeup_address) {}
+wait_registry::wait_registry(database::implementation& of) : of_(of), notifier_(of.notifier()) {}
 
 wait_registry::~wait_registry() = default;
 
-// A test that moves the time cannot move that of a socket.
 std::string wait_registry::address() {
-    if (hints_are_suppressed_ || clock_source::installed()) return "";
+    if (hints_are_suppressed_) return "";
     std::string complaint;
-    std::string found = socket_.address(complaint);
-    if (!complaint.empty() && !has_told_complaint_.exchange(true)) {
+    std::string found = notifier_.address(complaint);
+    if (!complaint.empty()) {
         of_.tell({event_kind::warning, "", 0, "no datagrams for calls that wait: " + complaint});
     }
     return datagrams_are_suppressed_ ? "" : found;
@@ -68,7 +63,7 @@ void wait_registry::enter(waiter& which, std::int64_t ticket) {
                                 : hears()        ? its.looks.most
                                                  : its.looks.least;
         const auto due = local_clock::now() + first_look;
-        if (sleeps_until_ && due < *sleeps_until_) socket_.wake();
+        if (sleeps_until_ && due < *sleeps_until_) notifier_.wake();
         next_look_ = queued_ == 0 ? due : std::min(next_look_, due);
         dull_looks_ = 0;
         ++queued_;
@@ -126,23 +121,21 @@ void wait_registry::announce(
         if (next.fixed_term) granted.term_end = sent + *next.fixed_term;
         if (tell(next.owner, granted)) return;
         ++notifications_;
-        if (sends_datagram(next) || database_notifications_are_suppressed_) return;
+        if (!datagrams_are_suppressed_ && notifier_.send(next.wakeup_address, next.owner)) {
+            ++datagrams_;
+            return;
+        }
+        if (database_notifications_are_suppressed_) return;
         stores.get<waiter_store>().notify(on, next.owner);
     } catch (const std::exception&) {
         // Each waiter looks by itself.
     }
 }
 
-bool wait_registry::sends_datagram(const successor& next) {
-    if (datagrams_are_suppressed_ || !socket_.send(next.wakeup_address, next.owner)) return false;
-    ++datagrams_;
-    return true;
-}
-
 // ----------------------------------------------------------------------------------- the thread
 
 void wait_registry::tend(std::stop_token stop) {
-    const std::stop_callback on_stop{stop, [&] { socket_.wake(); }};
+    const std::stop_callback on_stop{stop, [&] { notifier_.wake(); }};
     while (!stop.stop_requested()) {
         try {
             attend(stop);
@@ -179,8 +172,9 @@ bool wait_registry::wait_for_waiters(const std::stop_token& stop) {
     const auto somebody_waits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
     if (own_connection_ && !somebody_waits()) {
         const auto now = local_clock::now();
-        if (socket_.is_open() && now < linger_end_) return !stop.stop_requested();
-        if (!socket_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_waits)) {
+        if (notifier_.is_open() && now < linger_end_) return !stop.stop_requested();
+        if (!notifier_.is_open() &&
+            wait_until(guard, changed_, stop, now + linger, somebody_waits)) {
             return true;
         }
         guard.unlock();
@@ -206,10 +200,10 @@ wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
     // A notification may have come before the connection listened.
     if (is_new && hears()) next_look_ = local_clock::now();
     const auto until = next_wake();
-    if (is_listening_ || socket_.is_open()) {
+    if (is_listening_ || notifier_.is_open()) {
         sleeps_until_ = until;
         guard.unlock();
-        wait_for_notifications(until, due);
+        due = wait_for_notifications(until);
         guard.lock();
         sleeps_until_.reset();
         if (!due.empty() && local_clock::now() < next_look_) return due;
@@ -228,68 +222,36 @@ wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
     return due;
 }
 
-// Gets the waiters that were notified; all waiters if a notification names none. Takes the
-// notifications that have come before it waits: one that was read together with an answer makes no
-// descriptor readable.
-void wait_registry::wait_for_notifications(local_clock::time_point until, waiters& notified) {
-    bool heeds_database = false;
+// Returns the waiters that were notified; all waiters if a notification names none.
+wait_registry::waiters wait_registry::wait_for_notifications(local_clock::time_point until) {
+    connection* from = nullptr;
     {
         const thread_guard guard{mutex_};
-        heeds_database = is_listening_ && !(names_nobody_ && trusts_datagrams());
+        if (is_listening_ && !(names_nobody_ && trusts_datagrams())) from = own_connection_.get();
     }
-    if (heeds_database) take_notifications(milliseconds{0}, notified);
-    take_datagrams(notified);
-    auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
-    if (!notified.empty() || left <= milliseconds{0}) return;
-    const int descriptor = heeds_database ? own_connection_->notification_descriptor() : -1;
-    const bool polls_both = socket_.is_open() && (!heeds_database || descriptor >= 0);
-    if (polls_both) {
-        socket_.listen_until(until, descriptor);
-    } else {
-        take_notifications(std::min(left, listening_slice), notified);
-    }
-    take_datagrams(notified);
-}
-
-// Takes everything that has come: unread notifications stay in the server's queue.
-void wait_registry::take_notifications(milliseconds timeout, waiters& notified) {
-    connection& on = *own_connection_;
-    for (auto heard = on.wait_for_notification(timeout); heard;
-         heard = on.wait_for_notification(milliseconds{0})) {
-        const thread_guard guard{mutex_};
-        if (heard->payload.empty()) names_nobody_ = true;
-        for (const auto& [owner, each] : waiters_) {
-            entry& its = entry_of(*each);
-            if (its.heard || (!heard->payload.empty() && heard->payload != owner.text())) {
-                continue;
-            }
-            if (!its.is_queued) {
-                its.was_notified = true;
-            } else if (std::find(notified.begin(), notified.end(), each) == notified.end()) {
-                notified.push_back(each);
-            }
-        }
-    }
-}
-
-// Ignores datagrams for waiters of other rooms. While the registry is deaf, the next look is for
-// all waiters.
-void wait_registry::take_datagrams(waiters& notified) {
-    const auto heard = socket_.received();
-    if (heard.empty()) return;
+    const auto heard = notifier_.hear(from, until);
+    waiters notified;
     const thread_guard guard{mutex_};
-    const bool is_deaf = local_clock::now() < deaf_until_;
-    for (const owner_id& each : heard) {
-        const auto found = waiters_.find(each);
-        if (found == waiters_.end()) continue;
-        entry& its = entry_of(*found->second);
+    for (const notifier::heard& each : heard) note(each, notified);
+    return notified;
+}
+
+// Ignores notifications for waiters of other rooms. While the registry is deaf, the next look is
+// for all waiters.
+void wait_registry::note(const notifier::heard& what, waiters& notified) {
+    if (!what.whom) names_nobody_ = true;
+    const bool is_deaf = what.is_datagram && local_clock::now() < deaf_until_;
+    auto at = what.whom ? waiters_.find(*what.whom) : waiters_.begin();
+    for (; at != waiters_.end() && (!what.whom || at->first == *what.whom); ++at) {
+        entry& its = entry_of(*at->second);
         if (its.heard) continue;
-        its.was_notified = its.got_datagram = true;
+        its.was_notified = true;
+        its.got_datagram = its.got_datagram || what.is_datagram;
         if (!its.is_queued) continue;
         if (is_deaf) {
             next_look_ = std::min(next_look_, deaf_until_);
-        } else if (std::find(notified.begin(), notified.end(), found->second) == notified.end()) {
-            notified.push_back(found->second);
+        } else if (std::find(notified.begin(), notified.end(), at->second) == notified.end()) {
+            notified.push_back(at->second);
         }
     }
 }
@@ -300,7 +262,6 @@ connection& wait_registry::own_connection(const std::stop_token& stop) {
     }
     if (own_connection_) return *own_connection_;
     own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout, stop);
-    own_connection_->set_statement_timeout(of_.settings().statement_timeout);
     const bool can_listen = !hints_are_suppressed_ && !database_notifications_are_suppressed_ &&
                             own_connection_->can_notify();
     const bool is_listening = can_listen && listens(*own_connection_);

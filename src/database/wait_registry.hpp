@@ -9,7 +9,7 @@
 // | gone        | a look             | –: its row was removed; queue again                       |
 //
 // The sources of news: a release in this process, at once (announce); a notification, after one
-// look: a datagram (wakeup_socket.hpp), or the database's own; a bounded, jittered look in any
+// look: a datagram (notifier.hpp), or the database's own; a bounded, jittered look in any
 // case, which also serves keys whose holders died. One look is one statement for all waiters of the
 // registry, so the cost of a hand-over does not grow with their number.
 //
@@ -35,7 +35,7 @@
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/contended_keys.hpp"
-#include "database/wakeup_socket.hpp"
+#include "database/notifier.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "locks/waiter_store.hpp"
@@ -148,12 +148,8 @@ private:
     bool wait_for_waiters(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     waiters waiters_due(std::stop_token stop);
     local_clock::time_point next_wake() const LEASEHOLD_REQUIRES(mutex_);
-    void wait_for_notifications(local_clock::time_point until, waiters& notified)
-        LEASEHOLD_EXCLUDES(mutex_);
-    void take_notifications(std::chrono::milliseconds timeout, waiters& notified)
-        LEASEHOLD_EXCLUDES(mutex_);
-    void take_datagrams(waiters& notified) LEASEHOLD_EXCLUDES(mutex_);
-    bool sends_datagram(const successor& next);
+    waiters wait_for_notifications(local_clock::time_point until) LEASEHOLD_EXCLUDES(mutex_);
+    void note(const notifier::heard& what, waiters& notified) LEASEHOLD_REQUIRES(mutex_);
     void look_after(const waiters& due, const std::stop_token& stop);
     void serve(connection& on, store_set& stores, const key& name);
     bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
@@ -172,8 +168,7 @@ private:
     std::atomic<bool> datagrams_are_suppressed_ = false;
     std::atomic<bool> database_notifications_are_suppressed_ = false;
     std::atomic<int> notifications_ = 0, datagrams_ = 0, looks_ = 0;
-    std::atomic<bool> has_told_complaint_ = false;
-    wakeup_socket socket_;
+    notifier& notifier_;
 
     thread_mutex mutex_;
     std::condition_variable_any changed_;

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/clock_source.hpp"
 #include "jobs/job_notifier.hpp"
 #include "leasehold/error.hpp"
 #include "locks/waiter_store.hpp"
 
 namespace leasehold {
 namespace {
-
-using std::chrono::milliseconds;
 
 // The time between attempts to listen to the database's notifications.
 constexpr std::chrono::seconds tries_every{5};
@@ -27,24 +24,22 @@ job_listener::job_listener(
 )
     : session_(std::move(within)),
       heard_(std::move(heard)),
-      socket_(host_of_wakeup_address(session_->database().settings().wakeup_address)) {
+      notifier_(host_of_wakeup_address(session_->database().settings().wakeup_address)) {
     for (const std::string& each : queues) {
         queue_of_.emplace(owner_id::random(), each);
-        of_database_.emplace(job_notifier::id_of(each).text(), each);
+        of_database_.emplace(job_notifier::id_of(each), each);
     }
 }
 
 void job_listener::start() {
-    // A test that moves the time cannot move that of a socket.
-    if (clock_source::installed()) return;
     std::string complaint;
-    address_ = socket_.address(complaint);
+    address_ = notifier_.address(complaint);
     if (!complaint.empty()) {
         session_->database().tell(
             {event_kind::warning, "", 0, "no datagrams for a worker: " + complaint}
         );
     }
-    if (socket_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
+    if (notifier_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
 }
 
 void job_listener::stop() noexcept {
@@ -68,12 +63,8 @@ void job_listener::withdraw(connection& on, store_set& stores) {
     is_announced_ = is_written_ = false;
 }
 
-void job_listener::tell(const std::string& queue) {
-    heard_(queue);
-}
-
 void job_listener::listen(std::stop_token stop) {
-    const std::stop_callback on_stop{stop, [this] { socket_.wake(); }};
+    const std::stop_callback on_stop{stop, [this] { notifier_.wake(); }};
     while (!stop.stop_requested()) {
         try {
             tune_in(stop);
@@ -103,41 +94,29 @@ void job_listener::tune_in(const std::stop_token& stop) {
     next_try_ = local_clock::now() + tries_every;
     auto made = of.connections().connect_apart(of.settings().connect_timeout, stop);
     if (!made->can_notify()) return;
-    made->set_statement_timeout(of.settings().statement_timeout);
     made->listen(of.store_for(*made).get<waiter_store>().channel());
     database_notifications_ = std::move(made);
     has_complained_ = false;
 }
 
 void job_listener::hear() {
-    if (database_notifications_) take_notifications();
     auto until = local_clock::now() + listening_slice;
     for (const auto& [queue, again] : again_at_) until = std::min(until, again);
-    socket_.listen_until(
-        until, database_notifications_ ? database_notifications_->notification_descriptor() : -1
-    );
-    for (const owner_id& each : socket_.received()) {
-        if (const auto found = queue_of_.find(each); found != queue_of_.end()) tell(found->second);
+    for (const notifier::heard& each : notifier_.hear(database_notifications_.get(), until)) {
+        if (!each.whom) continue;
+        const auto& queues = each.is_datagram ? queue_of_ : of_database_;
+        const auto found = queues.find(*each.whom);
+        if (found == queues.end()) continue;
+        heard_(found->second);
+        if (each.is_datagram) continue;
+        again_at_[found->second] = local_clock::now() + job_notifier::database_notified_every;
     }
-    if (database_notifications_) take_notifications();
     const auto now = local_clock::now();
     std::erase_if(again_at_, [&](const auto& each) {
         if (now < each.second) return false;
-        tell(each.first);
+        heard_(each.first);
         return true;
     });
-}
-
-// Takes all notifications that have come: unread ones stay in the server's queue.
-void job_listener::take_notifications() {
-    constexpr milliseconds at_once{0};
-    for (auto notified = database_notifications_->wait_for_notification(at_once); notified;
-         notified = database_notifications_->wait_for_notification(at_once)) {
-        const auto found = of_database_.find(notified->payload);
-        if (found == of_database_.end()) continue;
-        tell(found->second);
-        again_at_[found->second] = local_clock::now() + job_notifier::database_notified_every;
-    }
 }
 
 }  // namespace leasehold

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "database/database.hpp"
-#include "database/wakeup_socket.hpp"
+#include "database/notifier.hpp"
 #include "jobs/job_subscriber_store.hpp"
 #include "session/session.hpp"
 
@@ -50,15 +50,13 @@ private:
     void listen(std::stop_token stop);
     void tune_in(const std::stop_token& stop);
     void hear();
-    void take_notifications();
-    void tell(const std::string& queue);
 
     const std::shared_ptr<session::implementation> session_;
     const on_notification heard_;
-    wakeup_socket socket_;
+    notifier notifier_;
     std::string address_;
-    std::map<owner_id, std::string> queue_of_;        // by the subscriber's id
-    std::map<std::string, std::string> of_database_;  // by the payload of a notification
+    // By id: of the subscriber's row, and in the database's notifications.
+    std::map<owner_id, std::string> queue_of_, of_database_;
     // Only the listener's thread uses the members from here to has_complained_. `again_at_`: when a
     // worker that the database has notified looks once more.
     std::map<std::string, local_clock::time_point> again_at_;

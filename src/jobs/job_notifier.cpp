@@ -67,7 +67,7 @@ void job_notifier::notify(connection& on, store_set& stores, const std::string& 
         bool are_all_notified = true;
         for (const job_subscriber& each : subscribers_of(on, stores, queue)) {
             ++notifications_;
-            are_all_notified = socket_.send(each.address, each.id) && are_all_notified;
+            are_all_notified = notifier_.send(each.address, each.id) && are_all_notified;
         }
         if (are_all_notified || !may_notify_by_database(queue)) return;
         stores.get<waiter_store>().notify(on, id_of(queue));

@@ -3,7 +3,7 @@
 //
 // Rows of the database (job_subscriber_store.hpp) say at which addresses workers listen. This reads
 // them once in a while and remembers them. A worker of this machine, or of one with a wake-up
-// address, gets a datagram (wakeup_socket.hpp). If a worker cannot be reached so, the database's
+// address, gets a datagram (notifier.hpp). If a worker cannot be reached so, the database's
 // own notification, if it has one, goes to the whole queue: at most once in
 // `database_notified_every`. A worker that gets such a notification looks again after that time.
 //
@@ -18,11 +18,10 @@
 #include <vector>
 
 #include "core/thread_mutex.hpp"
-#include "database/wakeup_socket.hpp"
+#include "database/database.hpp"
 #include "jobs/job_subscriber_store.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/connection.hpp"
-#include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
 #include "sql/store_set.hpp"
 
@@ -34,7 +33,7 @@ public:
     // The longest time until an enqueuing program knows of a worker that has just begun.
     static constexpr std::chrono::seconds known_for{1};
 
-    explicit job_notifier(const database_settings& settings) : socket_(settings.wakeup_address) {}
+    explicit job_notifier(database::implementation& of) : notifier_(of.notifier()) {}
 
     // Notifies the workers of this queue. `on` is ours, and has no transaction open. Never throws.
     void notify(connection& on, store_set& stores, const std::string& queue) noexcept;
@@ -61,7 +60,7 @@ private:
     );
     bool may_notify_by_database(const std::string& queue);
 
-    wakeup_socket socket_;
+    notifier& notifier_;
     std::atomic<bool> is_suppressed_ = false;
     std::atomic<int> notifications_ = 0;
     thread_mutex mutex_;

@@ -18,7 +18,7 @@ class sql_dialect;
 
 struct job_subscriber {
     owner_id id;            // what a datagram to it carries
-    std::string address{};  // see database/wakeup_socket.hpp; empty: only the database notifies it
+    std::string address{};  // see database/notifier.hpp; empty: only the database notifies it
 };
 
 class job_subscriber_store {

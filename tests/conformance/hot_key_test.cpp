@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conformance/queue_suite.hpp"
-#include "database/wakeup_socket.hpp"
+#include "database/notifier.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/waiter_store.hpp"
 #include "support/granted.hpp"
@@ -131,7 +131,7 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_database_notifies
     if (!current().has_notifications) GTEST_SKIP() << "a feature of some engines, never a promise";
     std::string gone;
     {
-        wakeup_socket closed{""};
+        notifier closed{""};
         std::string complaint;
         gone = closed.address(complaint);
         ASSERT_EQ(complaint, "");
@@ -221,7 +221,7 @@ TEST_F(hot_key_suite, a_flood_of_forged_datagrams_starves_nobody) {
     std::atomic<bool> is_over = false;
     std::atomic<int> sent = 0;
     thread flood{[&] {
-        wakeup_socket forger{""};
+        notifier forger{""};
         while (!is_over) {
             if (forger.send(address, owner_id::random())) {
                 ++sent;

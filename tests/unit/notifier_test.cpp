@@ -1,5 +1,5 @@
-// The socket of a wait registry: who can send to it, who cannot, and its answer to strangers.
-#include "database/wakeup_socket.hpp"
+// The notifier: who can send to it, who cannot, what it hears, and its answer to strangers.
+#include "database/notifier.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <string>
 
 #include "leasehold/error.hpp"
 #include "leasehold/fence_file.hpp"
+#include "support/test_time.hpp"
 #include "support/thread.hpp"
+#include "unit/idle_connection.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -26,7 +29,7 @@ using namespace std::chrono_literals;
 
 // The address of a socket, or the reason why it has none.
 struct place {
-    explicit place(wakeup_socket& of) : address(of.address(complaint)) {}
+    explicit place(notifier& of) : address(of.address(complaint)) {}
     std::string complaint;
     std::string address;
 };
@@ -43,7 +46,7 @@ void send_raw(const std::string& address, const std::string& bytes) {
     );
 }
 
-bool hears(wakeup_socket& socket, const owner_id& whom) {
+bool hears(notifier& socket, const owner_id& whom) {
     const auto until = local_clock::now() + 10s;
     while (local_clock::now() < until) {
         socket.listen_until(until, -1);
@@ -54,8 +57,8 @@ bool hears(wakeup_socket& socket, const owner_id& whom) {
     return false;
 }
 
-TEST(wakeup_socket_test, a_process_that_knows_the_address_wakes_one_waiter) {
-    wakeup_socket socket{""}, other{""};
+TEST(notifier_test, a_process_that_knows_the_address_wakes_one_waiter) {
+    notifier socket{""}, other{""};
     const place at{socket};
     EXPECT_EQ(at.complaint, "");
     EXPECT_TRUE(at.address.starts_with("unix:")) << at.address;
@@ -68,9 +71,9 @@ TEST(wakeup_socket_test, a_process_that_knows_the_address_wakes_one_waiter) {
     EXPECT_TRUE(other.received().empty());
 }
 
-TEST(wakeup_socket_test, between_machines_both_have_an_address_of_their_own) {
+TEST(notifier_test, between_machines_both_have_an_address_of_their_own) {
     for (const std::string host : {"127.0.0.1", "::1", "[::1]"}) {
-        wakeup_socket socket{host}, other{host}, without{""};
+        notifier socket{host}, other{host}, without{""};
         const place at{socket};
         ASSERT_EQ(at.complaint, "") << host;
         const auto far = at.address.find(" udp:");
@@ -83,7 +86,7 @@ TEST(wakeup_socket_test, between_machines_both_have_an_address_of_their_own) {
     }
 }
 
-TEST(wakeup_socket_test, an_address_is_a_number_that_others_can_send_to) {
+TEST(notifier_test, an_address_is_a_number_that_others_can_send_to) {
     for (const char* good : {"", "192.0.2.7", "192.0.2.7:7400", "2001:db8::7", "[2001:db8::7]:1"}) {
         EXPECT_NO_THROW(require_wakeup_address(good)) << good;
     }
@@ -103,16 +106,16 @@ TEST(wakeup_socket_test, an_address_is_a_number_that_others_can_send_to) {
     }
 }
 
-TEST(wakeup_socket_test, what_cannot_have_been_heard_is_said_to_be_so) {
-    wakeup_socket other{"127.0.0.1"};
+TEST(notifier_test, what_cannot_have_been_heard_is_said_to_be_so) {
+    notifier other{"127.0.0.1"};
     const owner_id whom = owner_id::random();
     std::string gone;
     {
-        wakeup_socket socket{""};
+        notifier socket{""};
         gone = place{socket}.address;
     }
     EXPECT_FALSE(other.send(gone, whom)) << "its process has ended";
-    wakeup_socket socket{""};
+    notifier socket{""};
     const std::string near = place{socket}.address;
     std::string elsewhere = near;
     elsewhere.insert(elsewhere.rfind(':'), "1");  // another network of this machine
@@ -137,8 +140,8 @@ TEST(wakeup_socket_test, what_cannot_have_been_heard_is_said_to_be_so) {
 
 // More than a queue holds: a datagram that does not fit is refused, so that the database notifies
 // instead.
-TEST(wakeup_socket_test, a_flood_is_taken_in_parts_and_what_is_no_owner_id_is_dropped) {
-    wakeup_socket socket{""}, other{""};
+TEST(notifier_test, a_flood_is_taken_in_parts_and_what_is_no_owner_id_is_dropped) {
+    notifier socket{""}, other{""};
     const std::string at = place{socket}.address;
     for (const std::string& wrong :
          {std::string{},
@@ -162,8 +165,8 @@ TEST(wakeup_socket_test, a_flood_is_taken_in_parts_and_what_is_no_owner_id_is_dr
     EXPECT_TRUE(other.send(at, whom));
 }
 
-TEST(wakeup_socket_test, whoever_listens_can_be_woken_and_goes_when_it_is_time) {
-    wakeup_socket socket{""};
+TEST(notifier_test, whoever_listens_can_be_woken_and_goes_when_it_is_time) {
+    notifier socket{""};
     static_cast<void>(place{socket});
     socket.listen_until(local_clock::now() + 1ms, -1);
     socket.wake();
@@ -178,8 +181,90 @@ TEST(wakeup_socket_test, whoever_listens_can_be_woken_and_goes_when_it_is_time) 
     EXPECT_LT(local_clock::now() - began, 10s);
 }
 
-TEST(wakeup_socket_test, the_child_of_a_fork_has_no_address_and_hears_nothing) {
-    wakeup_socket socket{""}, other{""};
+// A connection that listens: what it is to hear next, and how it was waited for.
+class listening_connection final : public idle_connection {
+public:
+    using idle_connection::idle_connection;
+    std::optional<notification> wait_for_notification(milliseconds timeout) override {
+        if (is_lost) throw error(errc::connection_lost, "the server went away");
+        if (!payloads.empty()) {
+            notification next{"channel", payloads.front()};
+            payloads.pop_front();
+            return next;
+        }
+        if (timeout > 0ms) waited.push_back(timeout);
+        if (timeout > 0ms && test_time::is_moved_here()) test_time::advance(timeout);
+        return std::nullopt;
+    }
+    int notification_descriptor() const noexcept override { return descriptor; }
+
+    std::deque<std::string> payloads;
+    std::vector<milliseconds> waited;
+    int descriptor = -1;
+    bool is_lost = false;
+};
+
+TEST(notifier_test, it_hears_whom_the_database_names_and_ignores_what_strangers_send) {
+    const test_time time;
+    notifier hears{""};
+    EXPECT_EQ(place{hears}.address, "") << "a socket's time cannot be moved";
+    record of;
+    listening_connection from{of};
+    const owner_id whom = owner_id::random(), other = owner_id::random();
+    from.payloads = {whom.text(), "hello", std::string(32, 'x'), "", other.text()};
+    const auto all = hears.hear(&from, local_clock::now() + 1h);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0].whom, whom);
+    EXPECT_EQ(all[1].whom, std::nullopt) << "anybody's turn";
+    EXPECT_EQ(all[2].whom, other);
+    for (const notifier::heard& each : all) EXPECT_FALSE(each.is_datagram);
+    EXPECT_TRUE(from.waited.empty());
+}
+
+TEST(notifier_test, where_nothing_can_be_polled_it_waits_in_short_slices_until_its_time) {
+    const test_time time;
+    notifier hears{""};
+    record of;
+    listening_connection from{of};
+    const auto until = local_clock::now() + 350ms;
+    while (local_clock::now() < until) EXPECT_TRUE(hears.hear(&from, until).empty());
+    EXPECT_TRUE(hears.hear(&from, until).empty()) << "it is time: it waits no more";
+    ASSERT_GE(from.waited.size(), 4U);
+    for (const milliseconds each : from.waited) EXPECT_LE(each, 100ms);
+    from.is_lost = true;
+    EXPECT_THROW(hears.hear(&from, until), error);
+    EXPECT_TRUE(hears.hear(nullptr, until + 1h).empty()) << "it has nothing to wait for";
+}
+
+TEST(notifier_test, it_hears_datagrams_and_the_database_at_once) {
+    notifier hears{""}, other{""};
+    const std::string at = place{hears}.address;
+    record of;
+    listening_connection from{of};
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const owned_descriptor reading{ends[0]}, writing{ends[1]};
+    from.descriptor = reading.number();
+    const owner_id first = owner_id::random(), second = owner_id::random();
+    from.payloads = {first.text()};
+    ASSERT_TRUE(other.send(at, second));
+    const auto began = local_clock::now();
+    const auto both = hears.hear(&from, began + 1h);
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_EQ(both[0].whom, first);
+    EXPECT_FALSE(both[0].is_datagram);
+    EXPECT_EQ(both[1].whom, second);
+    EXPECT_TRUE(both[1].is_datagram);
+    ASSERT_EQ(::write(writing.number(), "x", 1), 1);
+    EXPECT_TRUE(hears.hear(&from, began + 1h).empty()) << "the next call takes it";
+    hears.wake();
+    EXPECT_TRUE(hears.hear(nullptr, began + 1h).empty());
+    EXPECT_LT(local_clock::now() - began, 10s);
+    EXPECT_TRUE(from.waited.empty());
+}
+
+TEST(notifier_test, the_child_of_a_fork_has_no_address_and_hears_nothing) {
+    notifier socket{""}, other{""};
     const std::string at = place{socket}.address;
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -195,10 +280,10 @@ TEST(wakeup_socket_test, the_child_of_a_fork_has_no_address_and_hears_nothing) {
     EXPECT_TRUE(hears(socket, whom)) << "the parent's is what it was";
 }
 
-TEST(wakeup_socket_test, without_sockets_there_is_no_address_and_it_says_so_once) {
+TEST(notifier_test, without_sockets_there_is_no_address_and_it_says_so_once) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    wakeup_socket socket{""}, other{""};
+    notifier socket{""}, other{""};
     const std::string at = place{other}.address;
     // A sanitizer examines the first stream of the library that cannot be opened, and needs
     // descriptors for that. Without this line, another test has to come first.
@@ -218,8 +303,8 @@ TEST(wakeup_socket_test, without_sockets_there_is_no_address_and_it_says_so_once
 }
 
 // A thread has namespaces of its own where it may make some: as two containers of one machine.
-TEST(wakeup_socket_test, neither_another_network_nor_a_process_without_proc_is_reached) {
-    wakeup_socket socket{""}, other{""}, blind{""};
+TEST(notifier_test, neither_another_network_nor_a_process_without_proc_is_reached) {
+    notifier socket{""}, other{""}, blind{""};
     const std::string at = place{socket}.address;
     bool may = true, was_sent = true;
     std::string in_there, without_proc = "x", complaint;

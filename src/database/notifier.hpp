@@ -1,8 +1,15 @@
 #pragma once
-// Wakes the thread of a wait registry: by a datagram from the process that has handed a key over.
+// Sends and hears notifications: that it is a waiter's turn, or that a queue has new jobs.
 //
-// The socket's address stands in the row of each waiter of the room, and the statement that hands
-// the key over answers with it: so a hand-over wakes one process, however many wait.
+// | a subscriber        | its id in a datagram | its id in the database's notification | has      |
+// |---------------------|----------------------|---------------------------------------|----------|
+// | a waiting call      | its owner id         | the same; none on SQLite: all waiters | wait     |
+// |                     |                      |                                       | registry |
+// | a queue of a worker | that of its row      | job_notifier::id_of() the queue       | job      |
+// |                     |                      |                                       | listener |
+//
+// A subscriber's row has the address of its notifier, and a sender reads it there: so a
+// notification wakes one process, however many wait.
 //
 // | in the row                  | who can send                                                   |
 // |-----------------------------|----------------------------------------------------------------|
@@ -12,14 +19,14 @@
 // |                             | wakeup_address                                                 |
 // | nothing                     | nobody: no socket could be opened, or hints are off            |
 //
-// A process that finds no address it can use lets the database notify the waiter, if it can. A
-// datagram is the 16 bytes of the owner id whose turn it is, and a hint: a datagram that is forged,
-// lost, late or sent twice costs a look at most. Nobody answers it.
+// A process that finds no address it can use lets the database notify the subscriber, if it can. A
+// datagram is the 16 bytes of the subscriber's id, and a hint: a datagram that is forged, lost, late
+// or sent twice costs a look at most. Nobody answers it.
 //
 // The sockets are closed on exec. In the child of a fork there is no address, since the thread that
 // would receive the datagram is the parent's.
 //
-// Threads: address() and send(), any; listen_until() and received(), one.
+// Threads: address(), wake() and send(), any; the others, one.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -31,6 +38,7 @@
 
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
+#include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 
 namespace leasehold {
@@ -55,18 +63,26 @@ void require_wakeup_address(const std::string& given);
 // The host of such an address: any port of it.
 std::string host_of_wakeup_address(const std::string& given);
 
-class wakeup_socket {
+class notifier {
 public:
-    // `wakeup_address`: of database_settings.
-    explicit wakeup_socket(std::string wakeup_address)
-        : wakeup_address_(std::move(wakeup_address)) {}
+    struct heard {
+        std::optional<owner_id> whom;  // nullopt: any subscriber
+        bool is_datagram = false;
+    };
 
-    // The address for a waiter's row; empty if there is none. Opens the sockets once:
+    // `wakeup_address`: of database_settings.
+    explicit notifier(std::string wakeup_address) : wakeup_address_(std::move(wakeup_address)) {}
+
+    // The address for a subscriber's row; empty if there is none. Opens the sockets once:
     // `complaint` says why one could not be opened, the first time.
     std::string address(std::string& complaint);
 
     // True when it can be listened to: from the first address() on.
     bool is_open() const noexcept { return awake_.is_open(); }
+    // The notifications that have come. If there are none, waits for some, for wake() or until the
+    // time has come, and may return before. `from`: a connection that listens, or null. Throws the
+    // error of that connection.
+    std::vector<heard> hear(connection* from, local_clock::time_point until);
     // Waits until there is something for received(), `other` can be read, wake() is called, or the
     // time has come. `other`: -1 for no descriptor.
     void listen_until(local_clock::time_point until, int other) noexcept;

@@ -1,4 +1,4 @@
-#include "database/wakeup_socket.hpp"
+#include "database/notifier.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,6 +19,7 @@
 #include <fstream>
 #include <utility>
 
+#include "core/clock_source.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -128,6 +129,20 @@ std::string text_of(const socket_address& what) {
     return "[" + std::string{host.data()} + "]:" + std::to_string(ntohs(six.sin6_port));
 }
 
+// Takes everything that has come: unread notifications stay in the server's queue.
+void take_notifications(connection& from, milliseconds timeout, std::vector<notifier::heard>& all) {
+    for (auto next = from.wait_for_notification(timeout); next;
+         next = from.wait_for_notification(milliseconds{0})) {
+        try {
+            std::optional<owner_id> whom;
+            if (!next->payload.empty()) whom = owner_id::from_text(next->payload);
+            all.push_back({whom, false});
+        } catch (const error&) {
+            // A stranger has sent it.
+        }
+    }
+}
+
 owned_descriptor datagram_socket(int family) {
     return owned_descriptor{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
@@ -171,7 +186,9 @@ std::string host_of_wakeup_address(const std::string& given) {
     return parts ? parts->first : given;
 }
 
-std::string wakeup_socket::address(std::string& complaint) {
+std::string notifier::address(std::string& complaint) {
+    // A test that moves the time cannot move that of a socket.
+    if (clock_source::installed()) return "";
     const thread_guard guard{mutex_};
     if (opened_by_ == 0) {
         opened_by_ = ::getpid();
@@ -180,7 +197,7 @@ std::string wakeup_socket::address(std::string& complaint) {
     return opened_by_ == ::getpid() ? address_ : "";
 }
 
-void wakeup_socket::open(std::string& complaint) {
+void notifier::open(std::string& complaint) {
     awake_ = owned_descriptor{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (!awake_.is_open()) {
         complaint = "eventfd: " + words_of_errno();
@@ -190,7 +207,7 @@ void wakeup_socket::open(std::string& complaint) {
     if (!wakeup_address_.empty()) open_far(complaint);
 }
 
-void wakeup_socket::open_local(std::string& complaint) {
+void notifier::open_local(std::string& complaint) {
     const std::string place = place_of_this_thread();
     if (place.empty()) {
         complaint = "/proc does not tell the boot and the network of this process";
@@ -207,7 +224,7 @@ void wakeup_socket::open_local(std::string& complaint) {
     address_ = std::string{local_scheme}.append(place).append(":").append(name);
 }
 
-void wakeup_socket::open_far(std::string& complaint) {
+void notifier::open_far(std::string& complaint) {
     socket_address at = internet_address(wakeup_address_);
     owned_descriptor made = datagram_socket(at.bytes.ss_family);
     if (!made.is_open() || ::bind(made.number(), at.generic(), at.size) != 0 ||
@@ -220,7 +237,30 @@ void wakeup_socket::open_far(std::string& complaint) {
     address_.append(far_scheme).append(text_of(at));
 }
 
-void wakeup_socket::listen_until(local_clock::time_point until, int other) noexcept {
+// Takes the notifications that have come before it waits: one that was read together with an answer
+// makes no descriptor readable.
+std::vector<notifier::heard> notifier::hear(connection* from, local_clock::time_point until) {
+    // The longest wait for a notification that nobody can interrupt: its thread may have to end.
+    constexpr milliseconds listening_slice{100};
+    std::vector<heard> all;
+    const auto take_datagrams = [&] {
+        for (const owner_id& each : received()) all.push_back({each, true});
+    };
+    if (from) take_notifications(*from, milliseconds{0}, all);
+    take_datagrams();
+    const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
+    if (!all.empty() || left <= milliseconds{0}) return all;
+    const int descriptor = from ? from->notification_descriptor() : -1;
+    if (is_open() && (!from || descriptor >= 0)) {
+        listen_until(until, descriptor);
+    } else if (from) {
+        take_notifications(*from, std::min(left, listening_slice), all);
+    }
+    take_datagrams();
+    return all;
+}
+
+void notifier::listen_until(local_clock::time_point until, int other) noexcept {
     std::array<pollfd, 4> all{{
         {awake_.number(), POLLIN, 0},
         {local_.number(), POLLIN, 0},
@@ -243,14 +283,14 @@ void wakeup_socket::listen_until(local_clock::time_point until, int other) noexc
     }
 }
 
-void wakeup_socket::wake() noexcept {
+void notifier::wake() noexcept {
     const std::uint64_t one = 1;
     if (awake_.is_open()) {
         [[maybe_unused]] const auto size = ::write(awake_.number(), &one, sizeof one);
     }
 }
 
-std::vector<owner_id> wakeup_socket::received() {
+std::vector<owner_id> notifier::received() {
     constexpr int max_datagrams = 64;
     std::vector<owner_id> all;
     for (const owned_descriptor* each : {&local_, &far_}) {
@@ -266,7 +306,7 @@ std::vector<owner_id> wakeup_socket::received() {
     return all;
 }
 
-bool wakeup_socket::send(std::string_view address, const owner_id& whom) noexcept {
+bool notifier::send(std::string_view address, const owner_id& whom) noexcept {
     try {
         if (send_here(address_of(address, local_scheme), whom)) return true;
         return !wakeup_address_.empty() && send_far(address_of(address, far_scheme), whom);
@@ -275,7 +315,7 @@ bool wakeup_socket::send(std::string_view address, const owner_id& whom) noexcep
     }
 }
 
-bool wakeup_socket::send_here(std::string_view place_and_name, const owner_id& whom) {
+bool notifier::send_here(std::string_view place_and_name, const owner_id& whom) {
     const auto colon = place_and_name.find(':');
     if (colon == std::string_view::npos) return false;
     const std::string bytes = whom.bytes();
@@ -296,7 +336,7 @@ bool wakeup_socket::send_here(std::string_view place_and_name, const owner_id& w
 
 // True says that the datagram was sent, not that it arrives. The socket is bound to no address, so
 // that the system picks the network by the destination.
-bool wakeup_socket::send_far(std::string_view host_and_port, const owner_id& whom) {
+bool notifier::send_far(std::string_view host_and_port, const owner_id& whom) {
     const socket_address at = internet_address(host_and_port);
     if (at.size == 0) return false;
     const owned_descriptor from = datagram_socket(at.bytes.ss_family);
