@@ -20,8 +20,8 @@
 // | nothing                     | nobody: no socket could be opened, or hints are off            |
 //
 // A process that finds no address it can use lets the database notify the subscriber, if it can. A
-// datagram is the 16 bytes of the subscriber's id, and a hint: a datagram that is forged, lost, late
-// or sent twice costs a look at most. Nobody answers it.
+// datagram is the 16 bytes of the subscriber's id, and a hint: a datagram that is forged, lost, or
+// late, or sent twice, costs a look at most. Nobody answers it.
 //
 // The sockets are closed on exec. In the child of a fork there is no address, since the thread that
 // would receive the datagram is the parent's.

@@ -12,6 +12,9 @@ namespace {
 
 // The time between attempts to listen to the database's notifications.
 constexpr std::chrono::seconds tries_every{5};
+// The notification is only a hint: the worker also looks by itself, and the end of the session
+// deletes the row.
+constexpr const char* unknown_address = "a worker could not say where it hears of new jobs: ";
 // The longest time of one wait.
 constexpr std::chrono::seconds listening_slice{1};
 
@@ -48,19 +51,40 @@ void job_listener::stop() noexcept {
     thread_.join();
 }
 
-void job_listener::announce(connection& on, store_set& stores) {
-    is_written_ = true;  // or a part of it
-    for (const auto& [id, queue] : queue_of_) {
-        stores.get<job_subscriber_store>().add(on, {queue}, session_->id(), {id, address_});
-        session_->database().part<job_notifier>().forget(queue);
+void job_listener::announce() {
+    if (is_announced_ || !thread_.joinable()) return;
+    database::implementation& of = session_->database();
+    try {
+        of.use(session_->one_request(), [&](connection& on, store_set& stores) {
+            is_written_ = true;  // or a part of it
+            for (const auto& [id, queue] : queue_of_) {
+                stores.get<job_subscriber_store>().add(on, {queue}, session_->id(), {id, address_});
+                of.part<job_notifier>().forget(queue);
+            }
+        });
+        is_announced_ = true;
+        known_everywhere_at_ = local_clock::now() + job_notifier::known_for;
+    } catch (const error& failure) {
+        if (!std::exchange(has_complained_of_address_, true)) warn(unknown_address, failure);
     }
-    is_announced_ = true;
 }
 
-void job_listener::withdraw(connection& on, store_set& stores) {
-    for (const auto& [id, queue] : queue_of_)
-        stores.get<job_subscriber_store>().remove(on, {queue}, id);
-    is_announced_ = is_written_ = false;
+void job_listener::withdraw() {
+    if (!is_written_) return;
+    try {
+        const auto of_request = session_->one_request();
+        session_->database().use(of_request, [&](connection& on, store_set& stores) {
+            for (const auto& [id, queue] : queue_of_)
+                stores.get<job_subscriber_store>().remove(on, {queue}, id);
+        });
+        is_announced_ = is_written_ = false;
+    } catch (const error& failure) {
+        warn(unknown_address, failure);
+    }
+}
+
+void job_listener::warn(const std::string& said, const std::exception& failure) const {
+    session_->database().tell({event_kind::warning, "", 0, said + failure.what()});
 }
 
 void job_listener::listen(std::stop_token stop) {
@@ -73,13 +97,7 @@ void job_listener::listen(std::stop_token stop) {
             database_notifications_.reset();
             next_try_ = local_clock::now() + tries_every;
             if (!std::exchange(has_complained_, true)) {
-                session_->database().tell(
-                    {event_kind::warning,
-                     "",
-                     0,
-                     std::string{"a worker gets no more notifications of the database: "} +
-                         failure.what()}
-                );
+                warn("a worker gets no more notifications of the database: ", failure);
             }
         }
     }

@@ -38,18 +38,18 @@ public:
     void start();
     void stop() noexcept;
 
-    // The rows that hold the listener's address; a listener that cannot listen has none. announce()
-    // and withdraw() throw the database's error; the caller tries again.
-    bool is_announced() const noexcept { return is_announced_; }
-    bool is_written() const noexcept { return is_written_; }
-    bool can_hear() const noexcept { return thread_.joinable(); }
-    void announce(connection& on, store_set& stores);
-    void withdraw(connection& on, store_set& stores);
+    // Writes and removes the rows that hold the listener's address; a listener that cannot listen
+    // has none. If that fails, this complains, and the caller calls announce() again.
+    void announce();
+    void withdraw();
+    // Until then others may enqueue without knowing the address.
+    local_clock::time_point known_everywhere_at() const noexcept { return known_everywhere_at_; }
 
 private:
     void listen(std::stop_token stop);
     void tune_in(const std::stop_token& stop);
     void hear();
+    void warn(const std::string& said, const std::exception& failure) const;
 
     const std::shared_ptr<session::implementation> session_;
     const on_notification heard_;
@@ -63,8 +63,11 @@ private:
     std::unique_ptr<connection> database_notifications_;
     local_clock::time_point next_try_{};
     bool has_complained_ = false;
-    bool is_announced_ = false, is_written_ = false;  // by the thread of announce()
-    std::jthread thread_;                             // last: it uses all of the above
+    // These four by the thread of announce().
+    bool is_announced_ = false, is_written_ = false;
+    bool has_complained_of_address_ = false;
+    local_clock::time_point known_everywhere_at_{};
+    std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace leasehold

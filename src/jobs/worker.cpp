@@ -11,10 +11,10 @@
 #include "jobs/claim_plan.hpp"
 #include "jobs/failed_attempts.hpp"
 #include "jobs/job_check.hpp"
-#include "jobs/job_dispatcher.hpp"
 #include "jobs/job_executor.hpp"
 #include "jobs/job_handlers.hpp"
 #include "jobs/job_listener.hpp"
+#include "jobs/job_maintenance.hpp"
 #include "leasehold/error.hpp"
 #include "locks/keep_asking.hpp"
 #include "session/session.hpp"
@@ -26,8 +26,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 }  // namespace
-
-// ---------------------------------------------------------------------------------- the worker
 
 class worker::implementation {
 public:
@@ -60,7 +58,7 @@ private:
 
     void begin_under(const session& within) {
         session_ = within.inner();
-        dispatcher_ = std::make_shared<job_dispatcher>(session_, settings_);
+        statements_ = std::make_shared<job_statements>(session_, settings_);
     }
     void work_under_one(const std::stop_token& stop);
     void work_under_several(const std::stop_token& stop);
@@ -74,7 +72,7 @@ private:
     const std::shared_ptr<failed_attempts> failures_ = std::make_shared<failed_attempts>();
     job_handlers handlers_;
     // Kept from one run() to the next: claims in doubt, and ends that were not sent.
-    std::shared_ptr<job_dispatcher> dispatcher_;
+    std::shared_ptr<job_statements> statements_;
     std::vector<ended_job> unsent_;
     mutable thread_mutex mutex_;
     worker_report report_ LEASEHOLD_GUARDED_BY(mutex_);
@@ -89,13 +87,13 @@ public:
           executor_(std::make_shared<job_executor>(
               of.handlers_.by_kind(), of.handlers_.for_all(), of.told()
           )),
-          dispatcher_(of.dispatcher_),
+          statements_(of.statements_),
           plan_(of.settings_),
           listener_(of.session_, of.settings_.queues, [this](const std::string& queue) {
-              dispatcher_->note_notification(queue);
+              fetcher_.note_notification(queue);
               executor_->wake();
           }) {
-        dispatcher_->set_kinds(of.handlers_.kinds());
+        statements_->queues.kinds = of.handlers_.kinds();
         executor_->put_back(std::exchange(of.unsent_, {}));
     }
 
@@ -115,7 +113,8 @@ private:
     bool step();
     void exchange(std::size_t wanted, bool claims_next);
     job_executor::task task_of(const std::string& queue, const claimed_job& claim) const {
-        return std::make_shared<job::implementation>(claim, queue, dispatcher_);
+        const std::shared_ptr<job_desk> desk{statements_, &completer_};
+        return std::make_shared<job::implementation>(claim, queue, desk);
     }
     void take(std::vector<job_executor::task> jobs);
     void give_back_neighbours(std::vector<job_executor::task>& jobs);
@@ -131,7 +130,10 @@ private:
     const std::stop_token stop_;
     const std::stop_token over_;
     const std::shared_ptr<job_executor> executor_;
-    const std::shared_ptr<job_dispatcher> dispatcher_;
+    const std::shared_ptr<job_statements> statements_;
+    job_fetcher& fetcher_ = statements_->fetcher;
+    job_completer& completer_ = statements_->completer;
+    job_maintenance& maintenance_ = statements_->maintenance;
     claim_plan plan_;
     local_clock::time_point next_look_{};
     int failures_ = 0;
@@ -177,7 +179,7 @@ void worker::implementation::shift::count(
             if (!has_begun && states[at] != job_state::cancelled) continue;
             told.push_back(count_end(ends[at], states[at], sum));
         }
-        sum.rescued += dispatcher_->take_rescued();
+        sum.rescued += maintenance_.take_rescued();
     }
     for (const event& each : told) of_.told()->on_event(each);
 }
@@ -213,9 +215,9 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
     const std::size_t most = is_alone ? 1 : std::size_t{job_store::max_jobs_per_statement};
     std::vector<ended_job> ends = executor_->take_ends(most);
-    job_dispatcher::parcel back;
+    job_completer::parcel back;
     try {
-        back = dispatcher_->exchange(ends, wanted, claims_next);
+        back = completer_.exchange(ends, wanted, claims_next);
     } catch (...) {
         for (ended_job& each : ends) each.was_sent = true;
         executor_->put_back(std::move(ends), is_alone);
@@ -223,15 +225,15 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
         throw;
     }
     if (!ends.empty()) has_looked_ = false;
-    if (dispatcher_->is_unsettled()) next_look_ = {};
+    if (completer_.is_unsettled()) next_look_ = {};
     if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
     // The job of the notification may wait for one of these: a look finds out, but not too often.
-    if (dispatcher_->may_be_unsettled() && was_notified_since_look_) {
+    if (completer_.may_be_unsettled() && was_notified_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
     // The job of the notification may be due later, or wait needlessly: the look finds out.
     if (wanted > 0 && was_notified_) {
-        const bool tells_more = dispatcher_->may_have_left_waiting();
+        const bool tells_more = completer_.may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
         if (is_all) next_look_ = {};
         was_notified_ = tells_more && !is_all;
@@ -245,8 +247,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
 
 void worker::implementation::shift::look_at_claims() {
     std::vector<job_executor::task> found;
-    for (const auto& [queue, claim] :
-         dispatcher_->look_for_lost_claims([&](const claimed_job& each) {
+    for (const auto& [queue, claim] : fetcher_.look_for_lost_claims([&](const claimed_job& each) {
              return executor_->knows(each.id, each.token);
          })) {
         found.push_back(task_of(queue, claim));
@@ -254,7 +255,7 @@ void worker::implementation::shift::look_at_claims() {
     take(std::move(found));
     const auto held = executor_->running_since(local_clock::now() - of_.settings_.poll_every);
     if (held.empty()) return;
-    const auto stand = dispatcher_->standings(held);
+    const auto stand = fetcher_.standings(held);
     for (std::size_t at = 0; at < held.size(); ++at) {
         if (stand[at] == claim_standing::cancel_requested) {
             executor_->ask_to_stop(held[at], job_stop_reason::cancel_requested);
@@ -271,13 +272,15 @@ void worker::implementation::shift::look() {
     was_notified_since_look_ = false;
     looked_at_ = now;
     look_at_claims();
-    dispatcher_->announce(listener_);
-    next_look_ = dispatcher_->look(now);
-    plan_.note_limits(dispatcher_->has_limits());
+    listener_.announce();
+    next_look_ = maintenance_.look(now);
+    const auto known = listener_.known_everywhere_at();
+    if (now < known) next_look_ = std::min(next_look_, known);
+    plan_.note_limits(maintenance_.has_limits());
     has_looked_ = true;
-    is_done_ = of_.settings_.stop_when_idle && dispatcher_->is_all_done() && is_idle();
+    is_done_ = of_.settings_.stop_when_idle && maintenance_.is_all_done() && is_idle();
     if (!is_done_) return;
-    auto left = dispatcher_->count_left();
+    auto left = maintenance_.count_left();
     const thread_guard guard{of_.mutex_};
     of_.report_.left = std::move(left);
 }
@@ -285,14 +288,14 @@ void worker::implementation::shift::look() {
 // Returns false when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    if (dispatcher_->heed_notifications()) was_notified_ = was_notified_since_look_ = true;
+    if (fetcher_.heed_notifications()) was_notified_ = was_notified_since_look_ = true;
     const auto now = local_clock::now();
     const auto limit = executor_->heed_limits(now);
     if (plan_.measures()) executor_->give_back_if_older(now - claim_plan::max_wait);
     const job_executor::tally seen = executor_->count();
     const auto later = seen.ended > 0 ? plan_.ends_wait(seen) : std::nullopt;
     const bool sends = seen.ended > 0 && (!later || *later <= now);
-    const bool claims = plan_.may_claim(seen) && dispatcher_->has_promising_queue();
+    const bool claims = plan_.may_claim(seen) && fetcher_.has_promising_queue();
     if (claims || sends) {
         despite_outages(stop_, [&] {
             exchange(claims ? plan_.room(seen) : 0, plan_.may_claim(seen));
@@ -312,8 +315,8 @@ bool worker::implementation::shift::step() {
     }
     const auto has_news = [&](const job_executor::tally& then) {
         const bool may_send = then.ended > 0 && !plan_.ends_wait(then);
-        return may_send || dispatcher_->was_notified() ||
-               (plan_.may_claim(then) && dispatcher_->has_promising_queue());
+        return may_send || fetcher_.was_notified() ||
+               (plan_.may_claim(then) && fetcher_.has_promising_queue());
     };
     if (now < until) executor_->wait(until, has_news, stop_, over_);
     despite_outages(stop_, [&] { look(); });
@@ -371,8 +374,8 @@ void worker::implementation::shift::look_at_running() {
 
 void worker::implementation::shift::say_goodbye() {
     listener_.stop();
-    if (!over_.stop_requested()) despite_outages({}, [&] { dispatcher_->withdraw(listener_); });
-    if (dispatcher_->is_in_doubt() && !over_.stop_requested()) {
+    if (!over_.stop_requested()) despite_outages({}, [&] { listener_.withdraw(); });
+    if (fetcher_.is_in_doubt() && !over_.stop_requested()) {
         despite_outages({}, [&] { look_at_claims(); });
     }
     executor_->put_back(executor_->take_back());
@@ -390,7 +393,7 @@ void worker::implementation::shift::say_goodbye() {
     executor_->put_back(std::move(abandoned));
     wait_for_end(milliseconds{0});
     of_.unsent_ = executor_->take_ends(std::numeric_limits<std::size_t>::max());
-    if (of_.unsent_.empty() && !dispatcher_->is_in_doubt()) return;
+    if (of_.unsent_.empty() && !fetcher_.is_in_doubt()) return;
     const char* const said =
         of_.unsent_.empty()
             ? "a worker ends before it is known whether a claim without an answer brings jobs: its "

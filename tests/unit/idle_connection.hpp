@@ -28,7 +28,7 @@ struct record {
     engine which = model_engine;
 };
 
-class idle_connection final : public connection, public leaves_work {
+class idle_connection : public connection, public leaves_work {
 public:
     explicit idle_connection(record& of) : record_(of) { number = ++record_.made; }
     ~idle_connection() override { ++record_.closed; }

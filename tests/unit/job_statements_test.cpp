@@ -1,0 +1,258 @@
+// The parts of a worker that send its statements, each alone: fetcher, completer, maintenance.
+#include <gtest/gtest.h>
+
+#include "jobs/job_attempt.hpp"
+#include "jobs/job_maintenance.hpp"
+#include "leasehold/job_queue.hpp"
+#include "unit/model_fixture.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class job_statements_test : public model_test {
+protected:
+    static session_settings settings_of(const char* name) {
+        session_settings made = calm(name);
+        made.begins_with_grant = false;
+        return made;
+    }
+    // As a claim that the parts know nothing of.
+    std::vector<claimed_job> claim(const session& whose, int max_jobs = 10) {
+        return parts_.queues.use([&](connection& on, store_set& stores) {
+            const claim_request request{"one", {}, max_jobs, whose.id(), "somebody"};
+            return stores.get<job_store>().claim(on, request).jobs;
+        });
+    }
+    job_store::end_states finish(const session& whose, const ended_job& one) {
+        return parts_.queues.use([&](connection& on, store_set& stores) {
+            return stores.get<job_store>().finish(on, whose.id(), {one.end}, {});
+        });
+    }
+    std::optional<job_state> state_of(job_id id) {
+        const auto found = parts_.queues.use([&](connection& on, store_set& stores) {
+            return stores.get<job_queue_store>().describe(on, id);
+        });
+        return found ? std::optional{found->state} : std::nullopt;
+    }
+    static ended_job completed(const claimed_job& one) {
+        ended_job made;
+        made.queue = "one";
+        made.end = end_after(one, job_step::complete, 0us, "");
+        made.presumed = job_state::completed;
+        return made;
+    }
+    static bool knows_nothing(const claimed_job&) { return false; }
+
+    session mine_{sound(), settings_of("worker")}, other_{sound(), settings_of("other")};
+    worker_settings settings_{.queues = {"one", "two"}, .poll_every = 1h};
+    job_statements parts_{mine_.inner(), settings_};
+    job_fetcher& fetcher_ = parts_.fetcher;
+    job_completer& completer_ = parts_.completer;
+    job_maintenance& maintenance_ = parts_.maintenance;
+    worker_queue& one_ = parts_.queues.all.at(0);
+    worker_queue& two_ = parts_.queues.all.at(1);
+    const job_queue queue_{sound(), "one"};
+};
+
+// ---- the fetcher
+
+TEST_F(job_statements_test, each_promising_queue_is_the_next_in_its_turn) {
+    EXPECT_EQ(fetcher_.next_promising(), &one_);
+    EXPECT_EQ(fetcher_.next_promising(), &two_);
+    EXPECT_EQ(fetcher_.next_promising(), &one_);
+    one_.is_promising = false;
+    EXPECT_EQ(fetcher_.next_promising(), &two_);
+    EXPECT_EQ(fetcher_.next_promising(), &two_);
+    two_.is_promising = false;
+    EXPECT_FALSE(fetcher_.has_promising_queue());
+    EXPECT_EQ(fetcher_.next_promising(), nullptr);
+}
+
+TEST_F(job_statements_test, a_notification_makes_its_queue_promising) {
+    one_.is_promising = two_.is_promising = false;
+    EXPECT_FALSE(fetcher_.heed_notifications());
+    fetcher_.note_notification("two");
+    fetcher_.note_notification("two");
+    EXPECT_TRUE(fetcher_.was_notified());
+    EXPECT_FALSE(two_.is_promising) << "only the worker's thread changes it";
+    EXPECT_TRUE(fetcher_.heed_notifications());
+    EXPECT_TRUE(two_.is_promising && two_.needs_pass);
+    EXPECT_FALSE(one_.is_promising);
+    EXPECT_FALSE(fetcher_.heed_notifications()) << "both in one";
+}
+
+TEST_F(job_statements_test, a_queue_is_dull_when_it_brings_fewer_than_were_wanted) {
+    const claim_request two = fetcher_.request(one_, 2);
+    EXPECT_EQ(two.max_jobs, 2);
+    EXPECT_EQ(fetcher_.request(one_, 1'000'000).max_jobs, job_store::max_jobs_per_statement);
+    EXPECT_EQ(fetcher_.note_claims(one_, two, {claimed_job{}, claimed_job{}}), std::nullopt);
+    EXPECT_TRUE(one_.is_promising);
+    EXPECT_EQ(fetcher_.note_claims(one_, two, {claimed_job{}}), std::nullopt);
+    EXPECT_FALSE(one_.is_promising);
+}
+
+// Somebody may have had the jobs locked.
+TEST_F(job_statements_test, promised_jobs_are_looked_for_again_ever_more_rarely) {
+    const claim_request wanted = fetcher_.request(one_, 2);
+    one_.is_promised = true;
+    std::vector<std::chrono::nanoseconds> pauses;
+    for (int claim = 0; claim < 20; ++claim) {
+        const auto now = local_clock::now();
+        const auto look_by = fetcher_.note_claims(one_, wanted, {});
+        ASSERT_TRUE(look_by);
+        EXPECT_GE(*look_by, now + one_.left_pause);
+        pauses.push_back(one_.left_pause);
+    }
+    EXPECT_EQ(pauses.at(0), 50ms);
+    EXPECT_EQ(pauses.at(1), 100ms);
+    EXPECT_EQ(pauses.back(), worker_queues::max_look);
+    fetcher_.note_notification("one");
+    fetcher_.heed_notifications();
+    EXPECT_TRUE(fetcher_.note_claims(one_, wanted, {}));
+    EXPECT_EQ(one_.left_pause, 50ms) << "a notification begins anew";
+}
+
+TEST_F(job_statements_test, a_claim_in_doubt_is_looked_for_until_it_cannot_come_any_more) {
+    EXPECT_FALSE(fetcher_.is_in_doubt());
+    fetcher_.note_in_doubt(one_);
+    EXPECT_TRUE(fetcher_.look_for_lost_claims(knows_nothing).empty());
+    const job_id id = queue_.enqueue({}).id;
+    ASSERT_EQ(claim(mine_).size(), 1U) << "the statement came late";
+    const auto lost = fetcher_.look_for_lost_claims(knows_nothing);
+    ASSERT_EQ(lost.size(), 1U);
+    EXPECT_EQ(lost[0].first, "one");
+    EXPECT_EQ(lost[0].second.id, id);
+    EXPECT_TRUE(fetcher_.look_for_lost_claims([](const claimed_job&) { return true; }).empty());
+    test_time::advance(1min);
+    EXPECT_EQ(fetcher_.look_for_lost_claims(knows_nothing).size(), 1U) << "a last look";
+    EXPECT_FALSE(fetcher_.is_in_doubt());
+    EXPECT_TRUE(fetcher_.look_for_lost_claims(knows_nothing).empty());
+}
+
+// ---- the completer
+
+TEST_F(job_statements_test, ends_travel_with_a_claim) {
+    const auto made = queue_.enqueue_many({{}, {}});
+    auto first = completer_.exchange({}, 1, true);
+    ASSERT_EQ(first.jobs.size(), 1U);
+    EXPECT_EQ(first.jobs[0].id, made.at(0).id);
+    EXPECT_EQ(first.queue, "one");
+    fetcher_.next_promising();  // the other queue's turn is over
+    const auto next = completer_.exchange({completed(first.jobs[0])}, 1, true);
+    EXPECT_EQ(next.ends, (job_store::end_states{job_state::completed}));
+    ASSERT_EQ(next.jobs.size(), 1U);
+    EXPECT_EQ(next.jobs[0].id, made.at(1).id);
+    const auto last = completer_.exchange({completed(next.jobs[0])}, 0, false);
+    EXPECT_EQ(last.ends, (job_store::end_states{job_state::completed}));
+    EXPECT_TRUE(last.jobs.empty());
+}
+
+TEST_F(job_statements_test, an_end_without_an_answer_is_presumed_where_its_claim_has_gone) {
+    queue_.enqueue({});
+    ended_job end = completed(claim(mine_).at(0));
+    ASSERT_TRUE(finish(mine_, end).at(0)) << "and that answer was lost";
+    EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
+    end.was_sent = true;
+    EXPECT_EQ(
+        completer_.exchange({end}, 0, false).ends, (job_store::end_states{job_state::completed})
+    );
+}
+
+TEST_F(job_statements_test, an_exchange_that_fails_leaves_its_claim_in_doubt) {
+    plan_->fail_every("claim", fault::refused);
+    session mine{faulty(), settings_of("worker")};
+    job_statements parts{mine.inner(), settings_};
+    EXPECT_THROW(parts.completer.exchange({}, 1, true), error);
+    EXPECT_TRUE(parts.fetcher.is_in_doubt());
+}
+
+TEST_F(job_statements_test, jobs_that_need_an_ended_one_go_on_when_the_look_tells_of_needs) {
+    for (const bool is_known : {true, false}) {
+        const job_id needed = queue_.enqueue({}).id;
+        new_job waits;
+        waits.depends_on = {needed};
+        const job_id behind = queue_.enqueue(waits).id;
+        const auto claimed = claim(mine_);
+        ASSERT_EQ(claimed.size(), 1U);
+        completer_.note_needed(is_known);
+        EXPECT_FALSE(completer_.settle()) << "nothing has ended";
+        completer_.exchange({completed(claimed[0])}, 0, false);
+        EXPECT_EQ(completer_.may_be_unsettled(), !is_known);
+        if (!is_known) {
+            EXPECT_NE(state_of(behind), job_state::available);
+            completer_.note_needed(true);
+            EXPECT_TRUE(completer_.is_unsettled());
+            EXPECT_TRUE(completer_.settle());
+        }
+        EXPECT_EQ(state_of(behind), job_state::available) << is_known;
+        ASSERT_TRUE(finish(mine_, completed(claim(mine_).at(0))).at(0));
+    }
+}
+
+TEST_F(job_statements_test, nobody_waits_where_no_job_is_needed) {
+    queue_.enqueue({});
+    completer_.exchange({completed(claim(mine_).at(0))}, 0, false);
+    EXPECT_TRUE(completer_.may_be_unsettled());
+    EXPECT_FALSE(completer_.settle());
+    EXPECT_FALSE(completer_.may_be_unsettled());
+}
+
+// ---- the maintenance
+
+TEST_F(job_statements_test, a_look_makes_due_jobs_available) {
+    new_job later;
+    later.delay = 1h;
+    const job_id id = queue_.enqueue(later).id;
+    one_.is_promising = two_.is_promising = false;
+    const auto now = local_clock::now();
+    const auto next = maintenance_.look(now);
+    EXPECT_GT(next, now + 30min);
+    EXPECT_FALSE(one_.is_promising);
+    EXPECT_TRUE(maintenance_.is_all_done());
+    model_.advance(2h);
+    EXPECT_LE(maintenance_.look(local_clock::now()), local_clock::now());
+    EXPECT_TRUE(one_.is_promising);
+    EXPECT_FALSE(two_.is_promising);
+    EXPECT_FALSE(maintenance_.is_all_done());
+    EXPECT_EQ(state_of(id), job_state::available);
+    const auto left = maintenance_.count_left();
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0].queue, "one");
+    EXPECT_EQ(left[0].jobs, 1);
+}
+
+TEST_F(job_statements_test, one_look_in_a_while_rescues_the_jobs_of_the_dead) {
+    const job_id id = queue_.enqueue({}).id;
+    ASSERT_EQ(claim(other_).size(), 1U);
+    maintenance_.look(local_clock::now());
+    EXPECT_EQ(maintenance_.take_rescued(), 0);
+    model_.age_session(other_.id(), 2h);
+    maintenance_.look(local_clock::now());
+    EXPECT_EQ(maintenance_.take_rescued(), 0) << "somebody has just maintained the queue";
+    EXPECT_EQ(state_of(id), job_state::running);
+    test_time::advance(5s);
+    model_.advance(5s);
+    one_.is_promising = false;
+    maintenance_.look(local_clock::now());
+    EXPECT_EQ(maintenance_.take_rescued(), 1);
+    EXPECT_EQ(maintenance_.take_rescued(), 0) << "each is told once";
+    EXPECT_EQ(state_of(id), job_state::available);
+    EXPECT_TRUE(one_.is_promising);
+}
+
+TEST_F(job_statements_test, a_look_heeds_the_limits_of_each_queue) {
+    maintenance_.look(local_clock::now());
+    EXPECT_FALSE(maintenance_.has_limits());
+    queue_limits limits;
+    limits.max_starts = 10;
+    limits.starts_per = 10s;
+    queue_.set_limits(limits);
+    maintenance_.look(local_clock::now());
+    EXPECT_TRUE(maintenance_.has_limits());
+    EXPECT_TRUE(one_.has_limits);
+    EXPECT_EQ(one_.start_every, 1s);
+    EXPECT_FALSE(two_.has_limits);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
