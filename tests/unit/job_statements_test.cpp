@@ -210,7 +210,8 @@ TEST_F(job_statements_test, a_look_makes_due_jobs_available) {
     EXPECT_FALSE(one_.is_promising);
     EXPECT_TRUE(maintenance_.is_all_done());
     model_.advance(2h);
-    EXPECT_LE(maintenance_.look(local_clock::now()), local_clock::now());
+    const auto at_once = maintenance_.look(local_clock::now());
+    EXPECT_LE(at_once, local_clock::now());
     EXPECT_TRUE(one_.is_promising);
     EXPECT_FALSE(two_.is_promising);
     EXPECT_FALSE(maintenance_.is_all_done());
