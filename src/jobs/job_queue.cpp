@@ -374,4 +374,24 @@ const char* name_of(retry_outcome outcome) noexcept {
     return "unknown";
 }
 
+delete_outcome delete_job(const database& db, job_id id) {
+    return ask_again(db, [&](connection& on, store_set& stores) {
+        return stores.get<job_queue_store>().remove(on, id);
+    });
+}
+
+const char* name_of(delete_outcome outcome) noexcept {
+    switch (outcome) {
+        case delete_outcome::deleted:
+            return "deleted";
+        case delete_outcome::not_ended:
+            return "not_ended";
+        case delete_outcome::needed:
+            return "needed";
+        case delete_outcome::not_found:
+            return "not_found";
+    }
+    return "unknown";
+}
+
 }  // namespace leasehold

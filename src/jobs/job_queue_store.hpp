@@ -102,6 +102,9 @@ public:
 
     virtual cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) = 0;
     virtual retry_outcome retry(connection& on, job_id id) = 0;
+    // MUST be durable, and leave a job that another one needs: without its row it counts as
+    // completed.
+    virtual delete_outcome remove(connection& on, job_id id) = 0;
 
     virtual std::optional<job_info> describe(connection& on, job_id id) = 0;
     // Ids from the first to the last, both included. An order begins at one of its ends.

@@ -167,6 +167,16 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
     );
 }
 
+delete_outcome sql_job_queue_store::remove(connection& on, job_id id) {
+    if (has_found(write(on, "remove", {id}))) return delete_outcome::deleted;
+    const result found = read(on, "state_of", {id});
+    if (found.rows.empty()) return delete_outcome::not_found;
+    const auto state = static_cast<job_state>(only_integer(found));
+    const bool has_ended = state == job_state::completed || state == job_state::discarded ||
+                           state == job_state::cancelled;
+    return has_ended ? delete_outcome::needed : delete_outcome::not_ended;
+}
+
 std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {
     const auto found = read(on, "describe", {id}).rows;
     if (found.empty()) return std::nullopt;

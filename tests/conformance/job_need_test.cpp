@@ -187,6 +187,22 @@ TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it
     EXPECT_EQ(state(first), job_state::discarded);
 }
 
+// Without its row, a job counts as completed.
+TEST_F(job_need_suite, a_job_that_another_one_waits_for_is_not_deleted) {
+    new_job what;
+    what.retry.max_attempts = 1;
+    const job_id first = enqueue(what);
+    const job_id then = enqueue_after({first});
+    discard_next();
+    EXPECT_EQ(delete_job(second_, first), delete_outcome::needed);
+    EXPECT_EQ(state(first), job_state::discarded);
+    EXPECT_EQ(settle({first}), 0);
+    EXPECT_EQ(state(then), job_state::cancelled);
+    EXPECT_EQ(delete_job(second_, then), delete_outcome::deleted);
+    EXPECT_EQ(delete_job(second_, first), delete_outcome::deleted);
+    EXPECT_FALSE(find_job(second_, first));
+}
+
 // Such a job is kept like one that its worker ends.
 TEST_F(job_need_suite, a_job_of_a_dead_worker_is_kept_for_those_that_wait_for_it_alone) {
     set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});

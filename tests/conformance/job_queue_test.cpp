@@ -363,6 +363,33 @@ TEST_F(job_queue_suite, what_has_been_kept_long_enough_is_removed) {
     EXPECT_EQ(retry(young[0]), retry_outcome::not_found);
 }
 
+TEST_F(job_queue_suite, an_ended_job_is_deleted_and_no_other) {
+    set_limits({.keep_completed = 1h});
+    const job_id other = ended(job_step::complete), id = ended(job_step::complete);
+    EXPECT_EQ(delete_job(second_, id), delete_outcome::deleted);
+    EXPECT_FALSE(find_job(first_, id));
+    EXPECT_EQ(delete_job(second_, id), delete_outcome::not_found);
+    EXPECT_EQ(retry_job(second_, id), retry_outcome::not_found);
+    EXPECT_EQ(state(other), job_state::completed);
+    for (const job_id each : {ended(job_step::discard), ended(job_step::cancel)}) {
+        EXPECT_EQ(delete_job(second_, each), delete_outcome::deleted);
+    }
+    EXPECT_EQ(delete_job(second_, unknown_), delete_outcome::not_found);
+}
+
+TEST_F(job_queue_suite, a_job_that_has_not_ended_is_not_deleted) {
+    const job_id scheduled = enqueue(delayed(1h)), failed = enqueue();
+    EXPECT_TRUE(one_.fail(one_.claim_one(), 1h));
+    const job_id running = enqueue();
+    const claimed_job runs = one_.claim_one();
+    const job_id available = enqueue();
+    for (const job_id each : {scheduled, failed, running, available}) {
+        EXPECT_EQ(delete_job(second_, each), delete_outcome::not_ended);
+        EXPECT_TRUE(find_job(first_, each));
+    }
+    EXPECT_TRUE(one_.complete(runs));
+}
+
 TEST_F(job_queue_suite, a_queue_is_described_by_what_is_in_it) {
     queue_info seen = described();
     EXPECT_EQ(seen.name, queue_);

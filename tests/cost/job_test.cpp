@@ -385,6 +385,10 @@ TEST_P(job_cost, managing) {
             EXPECT_EQ(queues_of(stores).retry(on, id), retry_outcome::redriven);
         }
     );
+    run([&](connection& on, store_set& stores) { queues_of(stores).cancel(on, id, 24h); });
+    expect_reads("remove", {4, 10, 500}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(queues_of(stores).remove(on, id), delete_outcome::deleted);
+    });
     run([](connection& on, store_set& stores) { queues_of(stores).queue_names(on); });
     expect_reads("queue_names", {40, 80, 3'000}, [&](connection& on, store_set& stores) {
         EXPECT_GE(queues_of(stores).queue_names(on).size(), 3U);

@@ -46,6 +46,11 @@ std::vector<job_id> in_order(std::vector<job_id> ids, job_order order) {
     return ids;
 }
 
+bool is_needed(const memory_tables& tables, job_id id) {
+    const auto need = tables.needs.lower_bound({id, 0});
+    return need != tables.needs.end() && need->first.first == id;
+}
+
 bool is_as_asked(const job_info& job, const job_filter& filter) {
     const auto age = job.ended_ago.value_or(job.enqueued_ago);
     return (filter.kind.empty() || job.kind == filter.kind) &&
@@ -166,10 +171,8 @@ public:
     std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override {
         const auto attempt = [max_rows, kept_back](memory_tables& tables, seen_jobs& jobs) {
             auto over = jobs.where([&](job_id id, const job_row& row) {
-                const auto need = tables.needs.lower_bound({id, 0});
-                const bool is_needed = need != tables.needs.end() && need->first.first == id;
                 return row.has_ended() && row.prune_at <= tables.now && !jobs.is_locked(id) &&
-                       !is_needed;
+                       !is_needed(tables, id);
             });
             const auto passed = static_cast<std::ptrdiff_t>(std::min(over.size(), kept_back));
             over.erase(over.begin(), over.begin() + passed);
@@ -218,6 +221,23 @@ public:
             }
             return redrive(jobs, id, *found);
         });
+    }
+
+    delete_outcome remove(connection& on, job_id id) override {
+        using answer = std::optional<delete_outcome>;
+        return ask<delete_outcome>(
+            on,
+            "remove_job",
+            [id](memory_tables& tables, seen_jobs& jobs) -> answer {
+                if (jobs.is_locked(id)) return std::nullopt;
+                const job_row* const found = jobs.find(id);
+                if (!found) return delete_outcome::not_found;
+                if (!found->has_ended()) return delete_outcome::not_ended;
+                if (is_needed(tables, id)) return delete_outcome::needed;
+                jobs.put(id, std::nullopt);
+                return delete_outcome::deleted;
+            }
+        );
     }
 
     std::optional<job_info> describe(connection& on, job_id id) override {

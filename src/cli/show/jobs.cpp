@@ -1,4 +1,4 @@
-// `leasehold job`: enqueue, list, show, retry, cancel.
+// `leasehold job`: enqueue, list, show, retry, cancel, delete.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <fstream>
@@ -186,6 +186,17 @@ job_change cancelled(const database& db, job_id id) {
     return said;
 }
 
+job_change deleted(const database& db, job_id id) {
+    const delete_outcome outcome = delete_job(db, id);
+    if (outcome == delete_outcome::not_found) return {name_of(outcome), "", false, false};
+    job_change said{name_of(outcome), "is deleted", true};
+    if (outcome == delete_outcome::not_ended) {
+        said = {said.word, "stays: it has not ended; cancel it first"};
+    }
+    if (outcome == delete_outcome::needed) said = {said.word, "stays: another job waits for it"};
+    return said;
+}
+
 int change_each(
     const std::vector<job_id>& ids,
     const global_options& options,
@@ -261,7 +272,8 @@ constexpr const char* job_help =
     "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"
     "\n"
     "Where options choose the jobs, and --state is not one of them, retry takes those that have\n"
-    "failed (retryable, discarded), and cancel those that have not ended.\n"
+    "failed (retryable, discarded), cancel those that have not ended, and delete those that have.\n"
+    "delete leaves a job that another one waits for.\n"
     "\n"
     "Examples:\n"
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
@@ -270,6 +282,7 @@ constexpr const char* job_help =
     "  leasehold job list --queue mail --state discarded --since 1d\n"
     "  leasehold job retry 4711\n"
     "  leasehold job retry --queue mail --state discarded --error 'timed out' --yes\n"
+    "  leasehold job delete --kind welcome --since 30d --yes\n"
     "  leasehold --json job show 4711 | jq -r .error\n"
     "\n"
     "Exit status: 0; 70 where there is no such job; otherwise see `leasehold --help`.\n";
@@ -309,10 +322,15 @@ bulk_change cancellation() {
     return {"cancelled", unended, cancelled};
 }
 
+bulk_change deletion() {
+    return {"deleted", {job_state::completed, job_state::discarded, job_state::cancelled}, deleted};
+}
+
 }  // namespace
 
 command add_job(CLI::App& tool, const global_options& options) {
-    CLI::App* const parser = tool.add_subcommand("job", "Enqueue, list, show, retry, cancel jobs");
+    CLI::App* const parser =
+        tool.add_subcommand("job", "Enqueue, list, show, retry, cancel, delete jobs");
     parser->require_subcommand(1);
     parser->footer(job_help);
     auto chosen = std::make_shared<enqueue_options>();
@@ -334,15 +352,20 @@ command add_job(CLI::App& tool, const global_options& options) {
         parser->add_subcommand("retry", "Let jobs run now, or begin again where they have ended");
     CLI::App* const cancelling =
         parser->add_subcommand("cancel", "Cancel jobs; those that run are asked to stop");
+    CLI::App* const deleting =
+        parser->add_subcommand("delete", "Delete ended jobs for good, with their payloads");
     showing->add_option("ID", *ids, "The job's number")->required();
-    for (CLI::App* const each : {retrying, cancelling}) add_ids_or_choice(*each, *ids, *some);
-    for (CLI::App* const each : {enqueuing, listing, showing, retrying, cancelling}) {
+    for (CLI::App* const each : {retrying, cancelling, deleting}) {
+        add_ids_or_choice(*each, *ids, *some);
+    }
+    for (CLI::App* const each : {enqueuing, listing, showing, retrying, cancelling, deleting}) {
         each->fallthrough()->footer(job_help);
     }
     return {parser, [=, &options] {
                 if (enqueuing->parsed()) return enqueue(*chosen, payload->count() > 0, options);
                 if (retrying->parsed()) return change_jobs(*ids, *some, options, retry());
                 if (cancelling->parsed()) return change_jobs(*ids, *some, options, cancellation());
+                if (deleting->parsed()) return change_jobs(*ids, *some, options, deletion());
                 if (showing->parsed()) {
                     if (ids->size() != 1) throw usage_failure("`job show` takes one number");
                     return show(ids->front(), options);

@@ -216,6 +216,15 @@ SELECT @leasehold_count;
 
 -- ---- managing
 
+-- $1 id. A plain read looks for jobs that need this one, since a DELETE would lock the rows that
+-- its subquery reads. Index: job_need_needs. Reads: 2 rows.
+-- name: remove
+SELECT COUNT(*) INTO @leasehold_needed FROM (
+    SELECT 1 FROM {prefix}job_need n FORCE INDEX ({bare}job_need_needs)
+    WHERE n.needs_id = $1 LIMIT 1) needed;
+DELETE FROM {prefix}job_history WHERE id = $1 AND @leasehold_needed = 0;
+SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
+
 -- $1 id, $2 the microseconds that the job is kept, or -1. Waits for a lock on the row. Answers
 -- whether the job existed, whether it did not run, and how many rows of the history and of the jobs
 -- have this id now. Reads: some rows.

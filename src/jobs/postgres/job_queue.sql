@@ -255,6 +255,15 @@ DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
 
 -- ---- managing
 
+-- $1 id. Indexes: job_history_pkey, job_need_needs. Reads: 2 rows.
+-- name: remove
+DELETE FROM {prefix}job_history AS h
+ WHERE h.id = $1
+   AND (SELECT n.needs_id FROM {prefix}job_need n
+         WHERE n.needs_id BETWEEN $1 AND $1
+         ORDER BY n.needs_id, n.job_id LIMIT 1) IS NULL
+RETURNING h.id, {durable};
+
 -- $1 id, $2 the microseconds that the job is kept, or -1. If a claim comes between the two changes,
 -- neither is made and the caller sends the statement again. Reads: some rows.
 -- name: cancel

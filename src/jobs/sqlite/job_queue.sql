@@ -160,6 +160,14 @@ DELETE FROM {prefix}job_history WHERE id IN (
 
 -- ---- managing
 
+-- $1 id. Indexes: job_history's primary key, job_need_needs. Reads: 2 rows.
+-- name: remove
+DELETE FROM {prefix}job_history
+ WHERE id = $1
+   AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n INDEXED BY {bare}job_need_needs
+                    WHERE n.needs_id = $1)
+RETURNING id;
+
 -- $1 id.
 -- name: find_job
 -- gives: queue ordering_key state is_cancel_requested
