@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "cli/arguments.hpp"
+#include "cli/commit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -111,10 +112,14 @@ void read_environment(const CLI::App& tool, global_options& options) {
 }
 
 void print_version(bool is_json) {
+    const std::string from = commit();
     if (is_json) {
-        print_json({{"version", LEASEHOLD_VERSION}, {"drivers", names_of_drivers()}});
+        print_json(
+            {{"version", LEASEHOLD_VERSION}, {"commit", from}, {"drivers", names_of_drivers()}}
+        );
     } else {
-        print_line("leasehold " LEASEHOLD_VERSION " (" + names_of_drivers() + ")");
+        const std::string of = from.empty() ? "" : ", commit " + from;
+        print_line("leasehold " LEASEHOLD_VERSION + of + " (" + names_of_drivers() + ")");
     }
 }
 
