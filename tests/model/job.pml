@@ -8,8 +8,16 @@
 #endif
 #define NOBODY WORKERS
 
-/* The properties. They stay false; a violation names the one that it breaks. */
-bool one_effect, one_runner, stale_end, cancel_kept, reported_truly, counted_once;
+/* The properties. They stay false, and a violation names the one that it breaks. A mutation looks
+ * for the one that ONLY is; the others are true, which means that nothing asks for them.
+ */
+#ifdef ONLY
+#define WITHOUT true
+#else
+#define WITHOUT false
+#endif
+bool one_effect = WITHOUT, one_runner = WITHOUT, stale_end = WITHOUT, cancel_kept = WITHOUT,
+    reported_truly = WITHOUT, counted_once = WITHOUT;
 
 /* ---- the database */
 
@@ -30,6 +38,9 @@ bool beating[WORKERS];     /* a heartbeat that was evaluated in time, and has no
 byte runs[WORKERS];        /* the token of the claim whose handler runs; 0: none */
 bool is_lost[WORKERS];     /* the local deadline of the session has passed */
 
+byte late[WORKERS];        /* the token of an end that was sent, and has not arrived */
+mtype late_to[WORKERS];
+
 /* ---- what only the properties ask for */
 
 mtype = { nothing, lost, unknown };
@@ -45,7 +56,8 @@ bool requested;                   /* a request to cancel the running job was ack
 
 inline take(w) {
     assert(one_runner || others_are_dead(w));
-    state = running; session = w; token++; attempts++; is_cancel_requested = false; requested = false
+    state = running; session = w; token++; attempts++;
+    is_cancel_requested = false; requested = false
 }
 
 /* An attempt ends, under the lock of the row, under this token. */
@@ -66,6 +78,25 @@ inline put(to, mine) {
 #define gave_up(s) (s == discarded || s == cancelled)
 #define is_alike(a, b) (a == b || (goes_on(a) && goes_on(b)) || (gave_up(a) && gave_up(b)))
 
+/* step: finish: locks the row, and tests its newest version */
+inline finish(w, mine, to, answer) {
+    if
+    :: is_mine(w, mine) ->
+        assert(stale_end || (token == mine && session == w));
+        if
+#ifdef BUG_CANCEL_FORGOTTEN
+        :: true -> answer = to
+#else
+        :: is_cancel_requested && to != completed -> answer = cancelled
+        :: !is_cancel_requested || to == completed -> answer = to
+#endif
+        fi;
+        assert(cancel_kept || !requested || answer == completed || answer == cancelled);
+        put(answer, mine)
+    :: else -> answer = nothing
+    fi
+}
+
 inline count_as(what) {
     assert(counted_once || !is_counted[mine]);
     is_counted[mine] = true;
@@ -82,7 +113,7 @@ next:
     atomic { mine = 0; to = nothing; answer = nothing; was_sent = false; in_transaction = false };
     if
     :: atomic { state == available && session_row[w] == live && token < CLAIMS -> skip }
-        atomic { /* step: claim: after the snapshot, the row is locked or skipped, and tested again */
+        atomic { /* step: claim: locks the row or skips it, and tests again */
             if
 #ifdef BUG_CLAIM_WITHOUT_RETEST
             :: !has_ended && token < CLAIMS -> take(w); mine = token
@@ -127,22 +158,12 @@ next:
     runs[w] = 0;
 
 send:
-    atomic { !is_locked -> /* step: finish: locks the row, and tests its newest version */
-        if
-        :: is_mine(w, mine) ->
-            assert(stale_end || (token == mine && session == w));
-            if
-#ifndef BUG_CANCEL_FORGOTTEN
-            :: is_cancel_requested && to != completed -> answer = cancelled
-            :: !is_cancel_requested || to == completed -> answer = to
-#else
-            :: true -> answer = to
+    if
+    :: atomic { !is_locked -> finish(w, mine, to, answer) }
+#ifdef LATE
+    :: atomic { !was_sent -> late[w] = mine; late_to[w] = to; was_sent = true; goto send }
 #endif
-            fi;
-            assert(cancel_kept || !requested || answer == completed || answer == cancelled);
-            put(answer, mine)
-        :: else -> answer = nothing
-        fi };
+    fi;
     if
     :: true
     :: atomic { !was_sent -> was_sent = true; answer = nothing; goto send } /* the answer is lost */
@@ -192,12 +213,26 @@ over:
     skip
 }
 
+#ifdef LATE
+/* An end that its worker has given up, and that the server still carries out. */
+proctype server(byte w) {
+    mtype answer;
+end:
+    do
+    :: atomic { late[w] != 0 && !is_locked ->
+        finish(w, late[w], late_to[w], answer);
+        answer = 0; late[w] = 0; late_to[w] = 0 }
+    od
+}
+#endif
+
 /* ---- a worker's session: one row, its heartbeats, the local deadline */
 
 proctype session_of(byte w) {
 end:
     do
-    :: atomic { session_row[w] == live && !beating[w] -> beating[w] = true } /* step: heartbeat_test */
+    :: atomic { session_row[w] == live && !beating[w] -> /* step: heartbeat_test */
+        beating[w] = true }
         if
         :: atomic { assert(one_runner || session == w || runs[w] == 0 || token == runs[w]);
             session_row[w] = live; beating[w] = false } /* step: heartbeat_commit */
@@ -269,11 +304,18 @@ proctype canceller() {
 
 init {
     atomic {
+#ifdef ONLY
+        ONLY = false;
+#endif
         run worker(0); run worker(1); run session_of(0); run session_of(1); run clock();
         run maintenance();
-#ifdef CANCELS
-        run canceller()
+#ifdef LATE
+        run server(0); run server(1);
 #endif
+#ifdef CANCELS
+        run canceller();
+#endif
+        skip
     }
 }
 

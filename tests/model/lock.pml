@@ -15,17 +15,28 @@
 #define MORTALS 0 /* the first so many sessions run out; the others live for ever */
 #endif
 #define OWNERS (CLIENTS * ROUNDS + 1)
+#ifndef TTL
 #define TTL 3
+#endif
 #define MARGIN 1
 
-/* The properties. They stay false; a violation names the one that it breaks. */
-bool exclusion, fencing, tokens_grow, told_before_lost, owned, resurrection, told_of_force;
+/* The properties. They stay false, and a violation names the one that it breaks. A mutation looks
+ * for the one that ONLY is; the others are true, which means that nothing asks for them.
+ */
+#ifdef ONLY
+#define WITHOUT true
+#else
+#define WITHOUT false
+#endif
+bool exclusion = WITHOUT, fencing = WITHOUT, tokens_grow = WITHOUT, told_before_lost = WITHOUT,
+    owned = WITHOUT, resurrection = WITHOUT, told_of_force = WITHOUT;
 
 /* ---- the database */
 
 byte left[CLIENTS];    /* session row: ticks until expires_at; 0: expired */
 bool beating[CLIENTS]; /* a heartbeat has locked the session row, and has not committed */
 byte pending[CLIENTS]; /* what that heartbeat writes, counted from when it read the clock */
+bool is_removed[CLIENTS]; /* there is no session row any more */
 bool notice[CLIENTS];  /* session row: notices that the session has not looked into */
 
 byte owner;            /* lock row: an owner id; 0: free */
@@ -60,11 +71,11 @@ bool counted_dead[CLIENTS];  /* somebody has taken a key from this session */
 #define session_of(o) (((o) - 1) / ROUNDS)
 #define is_live(i) (deadline[i] > 0 && !crashed[i])
 
-/* A locking read that skips a row which a heartbeat has locked. */
+/* A locking read, that skips a row which a heartbeat has locked. A missing row counts as alive. */
 #ifdef BUG_PLAIN_DEATH
-#define is_dead(i) (left[i] == 0)
+#define is_dead(i) (left[i] == 0 && !is_removed[i])
 #else
-#define is_dead(i) (left[i] == 0 && !beating[i])
+#define is_dead(i) (left[i] == 0 && !beating[i] && !is_removed[i])
 #endif
 
 #ifdef BUG_PROOFS_DO_NOT_LOCK
@@ -73,11 +84,12 @@ bool counted_dead[CLIENTS];  /* somebody has taken a key from this session */
 #define is_unlocked (proofs == 0)
 #endif
 #define is_takeable (owner == 0 || is_dead(session_of(owner)))
-#define looks_takeable (owner == 0 || left[session_of(owner)] == 0)
+#define looks_dead(i) (left[i] == 0 && !is_removed[i])
+#define looks_takeable (owner == 0 || looks_dead(session_of(owner)))
 
 inline grant(to) {
     if
-    :: owner != 0 -> counted_dead[session_of(owner)] = true /* a hand-over has ended its hold first */
+    :: owner != 0 -> counted_dead[session_of(owner)] = true /* a hand-over ends its hold first */
     :: else
     fi;
 #ifdef BUG_TOKEN_FROM_SNAPSHOT
@@ -119,94 +131,7 @@ end:
     od
 }
 
-/* ---- the thread of a session: heartbeats, requests in doubt, the end */
-
-#define in_doubt(i, r) doubt[(i) * ROUNDS + (r)]
-#ifdef BUG_SETTLES_ONCE
-#define may_come(o, i) false
-#else
-/* A statement whose client has given up may go on in the server until in_doubt_duration is over. */
-#define may_come(o, i) (wanted[i] == o && request[i] != idle)
-#endif
-
-inline settle(i, o) {
-    atomic { doubt[o] && is_unlocked && !crashed[i] -> /* step: release_owner */
-        doubt[o] = may_come(o, i);
-        if
-        :: owner == o -> owner = 0
-        :: else
-        fi }
-}
-
-inline beat(i) {
-    atomic { is_live(i) -> promise[i] = TTL - MARGIN };
-    if
-#ifdef BUG_REVIVES
-    :: atomic { !notice[i] ->
-#else
-    :: atomic { left[i] > 0 && !notice[i] ->
-#endif
-        assert(told_of_force || forced == 0 || held[i] != forced);
-        beating[i] = true; pending[i] = TTL } /* step: heartbeat_test: locks the row, reads the clock */
-        if
-        :: atomic { beating[i] = false; left[i] = pending[i]; pending[i] = 0; /* step: heartbeat_commit */
-            assert(resurrection || left[i] == 0 || !counted_dead[i]) }
-            if
-            :: atomic { is_live(i) ->
-#ifdef BUG_DEADLINE_FROM_ANSWER
-                deadline[i] = TTL - MARGIN;
-#else
-                deadline[i] = (promise[i] > deadline[i] -> promise[i] : deadline[i]);
-#endif
-                promise[i] = 0 }
-            :: promise[i] = 0 /* the answer is lost, or late */
-            fi
-        :: atomic { beating[i] = false; pending[i] = 0; promise[i] = 0 } /* it is rolled back */
-        fi
-    :: atomic { left[i] > 0 && notice[i] -> /* step: news */
-        notice[i] = false; has_news[i] = true; promise[i] = 0 }
-        atomic {
-            if
-#ifndef BUG_NEWS_IGNORED
-            :: held[i] != 0 && owner != held[i] -> held[i] = 0 /* step: standings */
-#endif
-            :: else
-            fi }
-    :: atomic { left[i] == 0 -> deadline[i] = 0; promise[i] = 0 }
-    fi
-}
-
-proctype heartbeat(byte i) {
-end:
-    do
-    :: i < MORTALS -> beat(i)
-    :: settle(i, i * ROUNDS + 1)
-#if ROUNDS > 1
-    :: settle(i, i * ROUNDS + 2)
-#endif
-    :: atomic { deadline[i] == 0 && left[i] > 0 && !crashed[i] -> left[i] = 0 } /* step: end */
-    od
-}
-
-/* The database's clock and the clients' go alike; MARGIN stands for what they differ. */
-inline sink(what) {
-    if
-    :: what > 0 -> what = what - 1
-    :: else
-    fi
-}
-
-proctype clock() {
-    byte i;
-end:
-    do
-    :: d_step {
-        for (i : 0 .. MORTALS - 1) {
-            sink(left[i]); sink(pending[i]); sink(deadline[i]); sink(promise[i])
-        }
-        i = 0 }
-    od
-}
+#include "session.pml"
 
 /* ---- the queue of the key */
 
@@ -313,8 +238,10 @@ next:
 #ifdef LOST
 ask:
     if
-    :: atomic { owner == asked[i] && is_live(i) -> token = fence; goto granted } /* step: find_grants */
-    :: atomic { owner != asked[i] || !is_live(i) -> doubt[asked[i]] = true; asked[i] = 0; goto forget }
+    :: atomic { owner == asked[i] && is_live(i) -> /* step: find_grants */
+        token = fence; goto granted }
+    :: atomic { owner != asked[i] || !is_live(i) ->
+        doubt[asked[i]] = true; asked[i] = 0; goto forget }
     :: atomic { doubt[asked[i]] = true; asked[i] = 0; goto forget } /* no answer either */
     fi;
 forget: /* An answer that comes now goes to nobody. */
@@ -341,12 +268,13 @@ refused:
 waits:
     if
     :: atomic { owner == asked[i] && is_live(i) -> token = fence; goto granted } /* step: look */
-#ifdef LOOKS
+#if defined(LOOKS) && !defined(BUG_NOBODY_LOOKS)
     :: atomic { waiting[i] > 0 && looks_takeable && is_live(i) -> goto serve }
     :: !is_live(i) -> goto gone
 #endif
 #ifdef LEAVES
-    :: atomic { waiting[i] > 0 -> waiting[i] = 0; asked[i] = 0; goto next } /* step: leave */
+    :: atomic { waiting[i] > 0 && i != 1 -> /* step: leave; client 1 waits for ever */
+        waiting[i] = 0; asked[i] = 0; goto next }
 #endif
     fi;
 serve: /* step: serve: the snapshot, then what it locks */
@@ -428,7 +356,7 @@ release:
         :: true
         fi
 #ifdef BUG_RELEASE_FORGOTTEN
-    :: atomic { true -> asked[i] = 0; goto next } /* it was lost on its way, and is not sent again */
+    :: atomic { true -> asked[i] = 0; goto next } /* lost on its way, and not sent again */
 #endif
 #endif
     :: !is_live(i) -> goto gone
@@ -489,6 +417,20 @@ proctype operator() {
 }
 #endif
 
+#ifdef REAPER
+/* It frees what a session holds before it removes the row, and waits for longer than any statement
+ * of the session can be under way.
+ */
+proctype reaper() {
+    atomic { left[0] == 0 && !beating[0] && request[0] != seen && waiting[0] == 0 ->
+        if
+        :: owner != 0 && session_of(owner) == 0 -> owner = 0 /* step: free_lock */
+        :: else
+        fi;
+        is_removed[0] = true } /* step: remove_session */
+}
+#endif
+
 #ifdef FORK
 /* A child of client 0 has the handle. What it calls is refused there: it sends nothing. */
 proctype child() {
@@ -513,12 +455,16 @@ end:
     :: atomic { believes(0) && left[0] == 0 -> assert(told_before_lost) }
     :: atomic { owner != 0 && is_live(session_of(owner)) && left[session_of(owner)] > 0 &&
                 !is_answered_for(session_of(owner)) -> assert(owned) }
+    :: atomic { owner != 0 && is_removed[session_of(owner)] -> assert(owned) }
     od
 }
 
 init {
     byte i;
     atomic {
+#ifdef ONLY
+        ONLY = false;
+#endif
         for (i : 0 .. CLIENTS - 1) {
             left[i] = TTL; deadline[i] = TTL - MARGIN;
             run client(i); run server(i)
@@ -531,6 +477,9 @@ init {
 #endif
 #ifdef FORCE
         run operator();
+#endif
+#ifdef REAPER
+        run reaper();
 #endif
 #ifdef FORK
         run child();
