@@ -273,6 +273,7 @@ end:
 #else
                !is_locked && state == running && token == saw_token && session == saw_session ->
 #endif
+                assert(one_runner || is_dead(session));
                 rescues++; attempts--;
                 if
 #ifndef BUG_RESCUE_FORGETS_CANCEL
