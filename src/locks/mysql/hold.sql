@@ -1,6 +1,7 @@
--- MySQL and MariaDB differ only in {share_skip_locked}, see fragments.sql. Neither has UPDATE …
--- RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same packet as
--- ROW_COUNT(): after a refusal it is the number of an earlier statement.
+-- MySQL and MariaDB differ in {share_skip_locked}, see fragments.sql, and in INSERT … RETURNING of
+-- MariaDB. Neither has UPDATE … RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and
+-- is read in the same packet as ROW_COUNT(): after a refusal it is the number of an earlier
+-- statement.
 --
 -- All of it runs at READ COMMITTED, each statement of a packet committing by itself unless the
 -- packet has a transaction of its own. There, the nested SELECT of a single-table UPDATE reads a
@@ -11,12 +12,36 @@
 -- key. Each is right by itself. The small ones do less than `try_acquire`, and answer no row if
 -- that is not enough.
 
--- Takes a key that nobody has: the parameters of `try_acquire`, and its change, which tests all
--- conditions on the locked row. The read before it keeps the change from waiting for a row that has
--- an owner, who may be proving it. The read cannot be part of the change: MariaDB would lock the
--- rows that a subquery reads of the same table, and MySQL would read after it has locked the row,
--- and ignore the SKIP LOCKED of a derived table (tried on 10.11 and 9.7). Reads: 3 rows.
+-- Takes a key that nobody has: the parameters of `try_acquire`. An UPDATE would wait for a row that
+-- somebody is proving, so this is an INSERT that never inserts: its SELECT locks the free row, or
+-- skips a locked one, and so the key is always a duplicate. Nothing is waited for, and the fence is
+-- that of the locked row. The SELECT reads our own session without a lock, so that it neither waits
+-- for a heartbeat nor skips its row. A refused try has locked the lock row for an instant. Neither
+-- server takes a gap lock here at READ COMMITTED (tried on 10.11 and 9.7). Reads: 3 rows.
 -- name: take_free
+INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
+SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NULL
+  AND EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now})
+FOR UPDATE SKIP LOCKED
+ON DUPLICATE KEY UPDATE fence = LAST_INSERT_ID({prefix}lock.fence + 1), owner = $2,
+    session_id = IF($5 IS NULL, $3, NULL), node_info = $4, reentrant_count = 1,
+    changed_at = {now}, expires_at = {now} + $5, lock_delay = $6, metadata = $7,
+    revocations = 0
+{taken_token};
+
+-- MariaDB answers with the row itself. On MySQL a changed row counts as two.
+-- fragment: taken_token on mariadb
+RETURNING fence
+-- fragment: taken_token on mysql
+;
+SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 2
+
+-- The form that was tried on clusters. The read before the change keeps the change from waiting for
+-- a row that has an owner, who may be proving it. The read cannot be part of the UPDATE: MariaDB
+-- would lock the rows that a subquery reads of the same table, and MySQL would read after it has
+-- locked the row, and ignore the SKIP LOCKED of a derived table (tried on 10.11 and 9.7).
+-- name: take_free on cluster
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock f
 WHERE f.lock_key = $1 AND f.kind = 1 AND f.owner IS NULL;
 UPDATE {prefix}lock l
@@ -31,19 +56,41 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.kind = 1 AND l.owner IS NULL
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- Lists of as many parameters: {keys}, {owners}, {sessions}, {node_infos}. `take_free` for requests
--- of several threads that ask for no term, no delay and no metadata. A transaction inside one
--- packet; see waiter.sql.
+-- of several threads that ask for no term, no delay and no metadata. Of a key that is in the list
+-- twice, only the first request gets it. A plain read for each row tests our own session: MySQL
+-- would make an EXISTS a join that begins at the sessions. The answer has the owner ids that got a
+-- key; no two of them are the same. Reads: 5 rows for each, and 1.
+-- name: take_free_of
+-- gives: owner token
+INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
+SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.kind = 1 AND l.owner IS NULL
+  AND (SELECT m.expires_at FROM {prefix}session m
+       WHERE m.id = ELT(FIELD(l.lock_key, {keys}), {sessions})) > {now}
+FOR UPDATE SKIP LOCKED
+ON DUPLICATE KEY UPDATE fence = {prefix}lock.fence + 1,
+    owner = ELT(FIELD({prefix}lock.lock_key, {keys}), {owners}),
+    session_id = ELT(FIELD({prefix}lock.lock_key, {keys}), {sessions}),
+    node_info = ELT(FIELD({prefix}lock.lock_key, {keys}), {node_infos}),
+    reentrant_count = 1, changed_at = {now}, expires_at = NULL, lock_delay = 0, metadata = NULL,
+    revocations = 0
+{taken_tokens};
+
+-- fragment: taken_tokens on mariadb
+RETURNING owner, fence
+-- fragment: taken_tokens on mysql
+;
+SELECT l.owner, l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners})
+
+-- A transaction inside one packet; see waiter.sql.
 --
 -- 1. Locks the free keys, and waits for nobody: the caller asks for a locked key by a statement of
 --    its own. Each free key sets a bit; of a key that is in the list twice, only the first one
 --    does.
--- 2. Takes them. A plain read for each row tests our own session: MySQL would make an EXISTS a join
---    that begins at the sessions. {locked} has the keys again, and null for each key without a bit,
---    since an UPDATE waits for every row that its WHERE finds by key.
--- 3. Reports the owner ids that got a key; no two of them are the same.
--- Reads: 4 rows for each.
--- name: take_free_of
--- gives: owner token
+-- 2. Takes them. {locked} has the keys again, and null for each key without a bit, since an UPDATE
+--    waits for every row that its WHERE finds by key.
+-- name: take_free_of on cluster
 START TRANSACTION;
 SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
@@ -179,6 +226,16 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
       SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= {now});
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
+-- $1 key, $2 owner, $3 token. Frees a key that is held once and that nobody waits for, in the form
+-- of `take_free`: it skips a row that somebody is proving, so that it need not ask first whose hold
+-- it is. If it frees nothing, `release` decides. Reads: 2 rows.
+-- name: release_once
+INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
+SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.last_ticket = 0
+  AND l.reentrant_count = 1 FOR UPDATE SKIP LOCKED
+ON DUPLICATE KEY UPDATE {freed};
+
 -- $1 key, $2 owner, $3 token.
 -- Assignments run from left to right and see the earlier ones: the count comes last, because the
 -- other assignments read it. The pre-check keeps a release that comes too late from waiting behind
@@ -199,19 +256,40 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- Lists of as many parameters: {keys}, {owners}, {tokens}. `release` for several threads, of holds
--- that have one level. As `take_free_of`: waits for nobody, proofs above all, and the caller
--- releases a locked row alone. Reads: 2 rows for each.
+-- that have one level. It waits for nobody, proofs above all, and the caller releases a locked row
+-- alone. Each released hold sets a bit of the answer. MariaDB answers with the bit of each changed
+-- row. MySQL answers with no more than their count, so that there a transaction inside one packet
+-- locks the rows first; {locked} has their keys. Reads: 4 rows for each, and 1.
+-- name: release_of on mariadb
+INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
+SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND {is_listed} FOR UPDATE SKIP LOCKED
+ON DUPLICATE KEY UPDATE {freed}
+RETURNING CAST(1 << (FIELD(lock_key, {keys}) - 1) AS SIGNED);
+
+-- name: release_of on cluster
+{release_in_packet};
+
 -- name: release_of
+{release_in_packet};
+
+-- fragment: release_in_packet
 START TRANSACTION;
 SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
-WHERE l.lock_key IN ({keys}) AND l.owner = ELT(FIELD(l.lock_key, {keys}), {owners})
-  AND l.fence = CAST(ELT(FIELD(l.lock_key, {keys}), {tokens}) AS SIGNED)
-  AND l.last_ticket = 0 AND l.reentrant_count = 1 FOR UPDATE SKIP LOCKED;
+WHERE l.lock_key IN ({keys}) AND {is_listed} FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
 WHERE l.lock_key IN ({locked});
 COMMIT;
-SELECT CAST(@leasehold_free AS SIGNED);
+SELECT CAST(@leasehold_free AS SIGNED)
+
+-- fragment: is_listed
+l.owner = ELT(FIELD(l.lock_key, {keys}), {owners})
+  AND l.fence = CAST(ELT(FIELD(l.lock_key, {keys}), {tokens}) AS SIGNED)
+  AND l.last_ticket = 0 AND l.reentrant_count = 1
+
+-- fragment: freed
+owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}
 
 -- $1 key, $2 owner. It has no pre-check: it has to wait for the row behind the acquire that it
 -- settles, and so find the grant of that acquire. The acquire may still wait for a proof or for its

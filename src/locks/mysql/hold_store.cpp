@@ -54,13 +54,25 @@ public:
         return tokens;
     }
 
+    release_outcome release(connection& on, const hold& held) override {
+        const bool is_small = how_->written() != written_nodes::several;
+        if (is_small &&
+            sql_hold_store::write(on, "release_once", values_of(held)).affected_rows > 0)
+            return release_outcome::released;
+        return sql_hold_store::release(on, held);
+    }
+
     std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
         override {
         lists asked{{"{keys}", "{owners}", "{tokens}"}};
         for (const hold* const each : held) {
             if (!asked.is_full()) asked.add(values_of(*each));
         }
-        const auto free = static_cast<std::uint64_t>(only_integer(write(on, "release_of", asked)));
+        std::uint64_t free = 0;
+        for (const std::int64_t bits :
+             only_integers<std::int64_t>(write(on, "release_of", asked))) {
+            free |= static_cast<std::uint64_t>(bits);
+        }
         std::vector<bool> are_free;
         for (std::size_t at = 0; at < held.size(); ++at) {
             are_free.push_back(((free >> at) & 1U) != 0);
