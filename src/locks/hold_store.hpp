@@ -152,6 +152,12 @@ public:
     // has a ticket, so that somebody may wait: waiter_store::hand_over() then ends the hold.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
+    // As release(), for the last level. MAY answer not_held, too, if the row is locked or has other
+    // levels: waiter_store::hand_over() then ends the hold.
+    virtual release_outcome release_last(connection& on, const hold& held) {
+        return release(on, held);
+    }
+
     // Releases several holds of any owners that have one level each: true for each key that is free
     // now. After false the hold may or may not exist: the caller releases it alone. The MUST and
     // MAY of try_acquire_several() apply.

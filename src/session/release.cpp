@@ -57,10 +57,16 @@ release_outcome release_hold(
 release_outcome release_last_level(
     database::implementation& within, const bounds& of_call, const hold& held
 ) {
+    if (held.kind != lock_kind::mutex) {
+        return within.use(of_call, [&](connection& on, store_set& stores) {
+            return release_hold(within, on, stores, held);
+        });
+    }
     const auto alone = [&](connection& on, store_set& stores) {
-        return release_hold(within, on, stores, held);
+        const auto outcome = stores.get<hold_store>().release_last(on, held);
+        if (outcome != release_outcome::not_held) return outcome;
+        return hand_over(within, on, stores, held);
     };
-    if (held.kind != lock_kind::mutex) return within.use(of_call, alone);
     if (within.waits().contended().has(held.key)) {
         return within.use(of_call, [&](connection& on, store_set& stores) {
             return hand_over(within, on, stores, held);

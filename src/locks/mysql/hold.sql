@@ -228,8 +228,8 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- $1 key, $2 owner, $3 token. Frees a key that is held once and that nobody waits for, in the form
 -- of `take_free`: it skips a row that somebody is proving, so that it need not ask first whose hold
--- it is. If it frees nothing, `release` decides. Reads: 2 rows.
--- name: release_once
+-- it is. If it frees nothing, `hand_over` decides. Reads: 2 rows.
+-- name: release_last
 INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
 SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.last_ticket = 0

@@ -54,12 +54,10 @@ public:
         return tokens;
     }
 
-    release_outcome release(connection& on, const hold& held) override {
-        const bool is_small = how_->written() != written_nodes::several;
-        if (is_small &&
-            sql_hold_store::write(on, "release_once", values_of(held)).affected_rows > 0)
-            return release_outcome::released;
-        return sql_hold_store::release(on, held);
+    release_outcome release_last(connection& on, const hold& held) override {
+        if (how_->written() == written_nodes::several) return release(on, held);
+        const result freed = sql_hold_store::write(on, "release_last", values_of(held));
+        return freed.affected_rows > 0 ? release_outcome::released : release_outcome::not_held;
     }
 
     std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
