@@ -1,4 +1,4 @@
-# The commit that this tree is of, in `leasehold_commit`: git writes it into commit.txt when it makes
+# The commit that this tree is of, in `leasehold_commit`: git writes it into commit.txt if it makes
 # an archive, and tells it of a checkout. Empty where neither is there. Each commit configures anew.
 file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/commit.txt" leasehold_commit LIMIT_COUNT 1)
 if(leasehold_commit MATCHES "^.Format")
