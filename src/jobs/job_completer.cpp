@@ -150,7 +150,12 @@ std::optional<job_state> job_completer::state_behind(const ended_job& one) {
     if (!found || found->token != one.end.token) {
         return queues_.session->is_live() ? std::optional{one.presumed} : std::nullopt;
     }
-    return found->state == job_state::running ? std::nullopt : std::optional{found->state};
+    if (found->state == job_state::running) return std::nullopt;
+    // A rescue and a retry by hand leave the token: this end may not have been carried out.
+    const bool is_as_expected =
+        goes_on ? found->attempts == one.attempt || one.presumed != job_state::retryable
+                : found->state == one.presumed || found->state == job_state::cancelled;
+    return is_as_expected ? std::optional{found->state} : std::nullopt;
 }
 
 // Repeats a request that fails. An outage leaves ends unknown, but loses none of the jobs that were

@@ -34,12 +34,21 @@ protected:
         });
         return found ? std::optional{found->state} : std::nullopt;
     }
-    static ended_job completed(const claimed_job& one) {
+    static ended_job ended(const claimed_job& one, job_step step) {
         ended_job made;
         made.queue = "one";
-        made.end = end_after(one, job_step::complete, 0us, "");
-        made.presumed = job_state::completed;
+        made.step = step;
+        made.end = end_after(one, step, 0us, "");
+        made.presumed = made.end.becomes;
+        made.attempt = one.attempts;
         return made;
+    }
+    static ended_job completed(const claimed_job& one) { return ended(one, job_step::complete); }
+    void rescue_jobs_of(const session& dead) {
+        model_.age_session(dead.id(), 2h);
+        parts_.queues.use([](connection& on, store_set& stores) {
+            return stores.get<job_queue_store>().rescue(on, "one", 10, {});
+        });
     }
     static bool knows_nothing(const claimed_job&) { return false; }
 
@@ -156,6 +165,30 @@ TEST_F(job_statements_test, an_end_without_an_answer_is_presumed_where_its_claim
     EXPECT_EQ(
         completer_.exchange({end}, 0, false).ends, (job_store::end_states{job_state::completed})
     );
+}
+
+// A rescued job has the token of the claim that died, and runs again.
+TEST_F(job_statements_test, an_end_without_an_answer_is_unknown_where_its_job_was_rescued) {
+    for (const job_step step : {job_step::complete, job_step::fail, job_step::discard}) {
+        const job_id id = queue_.enqueue({}).id;
+        session dies{sound(), settings_of("dies")};
+        ended_job end = ended(claim(dies).at(0), step);
+        end.was_sent = true;
+        rescue_jobs_of(dies);
+        ASSERT_EQ(state_of(id), job_state::available);
+        EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
+        ASSERT_TRUE(finish(mine_, completed(claim(mine_).at(0))).at(0));
+    }
+}
+
+TEST_F(job_statements_test, a_failure_without_an_answer_is_known_by_its_attempt) {
+    const job_id id = queue_.enqueue({}).id;
+    ended_job end = ended(claim(mine_).at(0), job_step::fail);
+    ASSERT_TRUE(finish(mine_, end).at(0)) << "and that answer was lost";
+    end.was_sent = true;
+    const auto became = state_of(id);
+    ASSERT_TRUE(became == job_state::retryable || became == job_state::available);
+    EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{became}));
 }
 
 TEST_F(job_statements_test, an_exchange_that_fails_leaves_its_claim_in_doubt) {
