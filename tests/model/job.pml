@@ -231,14 +231,26 @@ end:
 proctype session_of(byte w) {
 end:
     do
-    :: atomic { session_row[w] == live && !beating[w] -> /* step: heartbeat_test */
-        beating[w] = true }
+    :: !is_lost[w] -> /* sent; it may arrive late */
+        if
+        :: atomic { session_row[w] == live -> beating[w] = true } /* step: heartbeat_test */
+        :: session_row[w] == expired -> goto end
+        fi;
         if
         :: atomic { assert(one_runner || session == w || runs[w] == 0 || token == runs[w]);
             session_row[w] = live; beating[w] = false } /* step: heartbeat_commit */
         :: beating[w] = false
         fi
-    :: atomic { !is_lost[w] -> is_lost[w] = true } /* the deadline comes before the expiry */
+    od
+}
+
+/* A session that was lost locally expires; one that renews itself in time may live for ever. */
+proctype deadlines() {
+end:
+    do
+    :: is_lost[0] = true
+    :: is_lost[1] = true
+    :: is_lost[0] = is_lost[0] /* neither */
     od
 }
 
@@ -309,7 +321,7 @@ init {
         ONLY = false;
 #endif
         run worker(0); run worker(1); run session_of(0); run session_of(1); run clock();
-        run maintenance();
+        run deadlines(); run maintenance();
 #ifdef LATE
         run server(0); run server(1);
 #endif
