@@ -40,7 +40,9 @@ struct outcome {
 outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
     using why = event_reason;
     if (!became) {
-        if (one.is_in_transaction) return {why::completed, &worker_report::completed};
+        // A handler that failed may have rolled its transaction back.
+        const bool is_certain = !one.was_sent || one.step == job_step::complete;
+        if (one.is_in_transaction && is_certain) return {why::completed, &worker_report::completed};
         if (one.was_sent) return {why::unknown, &worker_report::unknown};
         return {why::lost, &worker_report::lost};
     }

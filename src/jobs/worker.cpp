@@ -338,7 +338,9 @@ bool worker::implementation::shift::wait_for_end(milliseconds timeout) {
     while (true) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
-            const auto unheard = executor_->take_ends(std::numeric_limits<std::size_t>::max());
+            auto unheard = executor_->take_ends(std::numeric_limits<std::size_t>::max());
+            // Nobody asks the database whether the transactions of these were committed.
+            for (ended_job& each : unheard) each.was_sent |= each.is_in_transaction;
             count(unheard, job_store::end_states(unheard.size()));
             if (!std::exchange(is_told, true)) {
                 executor_->ask_all_to_stop(job_stop_reason::claim_lost);

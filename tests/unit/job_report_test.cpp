@@ -1,0 +1,67 @@
+// The report of a worker counts each end once, as what became of its job.
+#include <gtest/gtest.h>
+
+#include "jobs/job_executor.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class job_report_test : public ::testing::Test {
+protected:
+    // The only counter that is not 0.
+    std::string counted() const {
+        std::string all;
+        const auto add = [&](std::int64_t number, const char* name) {
+            if (number != 0) all += name;
+        };
+        add(report_.completed, "completed");
+        add(report_.failed, "failed");
+        add(report_.returned, "returned");
+        add(report_.discarded, "discarded");
+        add(report_.cancelled, "cancelled");
+        add(report_.lost, "lost");
+        add(report_.unknown, "unknown");
+        return all;
+    }
+    std::string count(std::optional<job_state> became) {
+        report_ = {};
+        count_end(end_, became, report_);
+        return counted();
+    }
+
+    ended_job end_;
+    worker_report report_;
+};
+
+TEST_F(job_report_test, an_end_counts_as_what_became_of_its_job) {
+    end_.step = job_step::complete;
+    EXPECT_EQ(count(job_state::completed), "completed");
+    EXPECT_EQ(count(job_state::cancelled), "cancelled");
+    EXPECT_EQ(count(std::nullopt), "lost");
+    end_.step = job_step::fail;
+    EXPECT_EQ(count(job_state::retryable), "failed");
+    EXPECT_EQ(count(job_state::discarded), "failed");
+    end_.was_sent = true;
+    EXPECT_EQ(count(std::nullopt), "unknown");
+}
+
+TEST_F(job_report_test, an_end_that_is_refused_was_completed_in_a_transaction) {
+    end_.is_in_transaction = true;
+    for (const job_step step : {job_step::complete, job_step::fail}) {
+        end_.step = step;
+        EXPECT_EQ(count(std::nullopt), "completed");
+    }
+    EXPECT_EQ(count(job_state::retryable), "failed") << "it was rolled back";
+}
+
+// The end may be refused because it was carried out before.
+TEST_F(job_report_test, a_failure_without_an_answer_does_not_show_that_its_transaction_committed) {
+    end_.is_in_transaction = end_.was_sent = true;
+    end_.step = job_step::fail;
+    EXPECT_EQ(count(std::nullopt), "unknown");
+    end_.step = job_step::complete;
+    EXPECT_EQ(count(std::nullopt), "completed");
+}
+
+}  // namespace
+}  // namespace leasehold::testing
