@@ -143,7 +143,11 @@ next:
     :: to = cancelled
     :: atomic { !is_locked -> /* step: complete_in: a change in the caller's transaction */
         if
+#ifdef BUG_TRANSACTION_DOES_NOT_LOCK
+        :: is_mine(w, mine)
+#else
         :: is_mine(w, mine) -> is_locked = true
+#endif
         :: else -> runs[w] = 0; goto refused
         fi }
         in_transaction = true; to = waits_for_retry;
@@ -166,7 +170,12 @@ send:
     fi;
     if
     :: true
-    :: atomic { !was_sent -> was_sent = true; answer = nothing; goto send } /* the answer is lost */
+    :: atomic { !was_sent -> /* the answer is lost */
+        was_sent = true; answer = nothing;
+#ifdef BUG_COUNTED_WITHOUT_ANSWER
+        count_as(unknown);
+#endif
+        goto send }
     fi;
     atomic { /* step: state_behind: what a report says of an end that found no claim */
         if
