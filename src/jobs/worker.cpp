@@ -22,8 +22,7 @@
 namespace leasehold {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
+using std::chrono::milliseconds, std::chrono::seconds;
 
 }  // namespace
 
@@ -339,8 +338,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds timeout) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
             auto unheard = executor_->take_ends(std::numeric_limits<std::size_t>::max());
-            // Nobody asks the database whether the transactions of these were committed.
-            for (ended_job& each : unheard) each.was_sent |= each.is_in_transaction;
+            for (ended_job& each : unheard) each.was_sent |= each.is_in_transaction;  // not asked
             count(unheard, job_store::end_states(unheard.size()));
             if (!std::exchange(is_told, true)) {
                 executor_->ask_all_to_stop(job_stop_reason::claim_lost);
