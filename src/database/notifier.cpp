@@ -129,17 +129,25 @@ std::string text_of(const socket_address& what) {
     return "[" + std::string{host.data()} + "]:" + std::to_string(ntohs(six.sin6_port));
 }
 
-// Takes everything that has come: unread notifications stay in the server's queue.
+std::optional<notifier::heard> heard_in(const std::string& payload) {
+    try {
+        if (payload.empty()) return notifier::heard{};
+        return notifier::heard{owner_id::from_text(payload)};
+    } catch (const error&) {
+        return std::nullopt;  // a stranger has sent it
+    }
+}
+
+// Takes everything that has come: unread notifications stay in the server's queue. A connection
+// that fails behind some of them fails again at the next call.
 void take_notifications(connection& from, milliseconds timeout, std::vector<notifier::heard>& all) {
-    for (auto next = from.wait_for_notification(timeout); next;
-         next = from.wait_for_notification(milliseconds{0})) {
-        try {
-            std::optional<owner_id> whom;
-            if (!next->payload.empty()) whom = owner_id::from_text(next->payload);
-            all.push_back({whom, false});
-        } catch (const error&) {
-            // A stranger has sent it.
+    try {
+        for (auto next = from.wait_for_notification(timeout); next;
+             next = from.wait_for_notification(milliseconds{0})) {
+            if (const auto one = heard_in(next->payload)) all.push_back(*one);
         }
+    } catch (const error&) {
+        if (all.empty()) throw;
     }
 }
 
@@ -329,9 +337,23 @@ bool notifier::send_here(std::string_view place_and_name, const owner_id& whom) 
     if (!can_send_here_ || at.size == 0 || place_and_name.substr(0, colon) != sends_in_) {
         return false;
     }
-    return ::sendto(
-               sending_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL, at.generic(), at.size
-           ) >= 0;
+    const auto is_sent = [&] {
+        return ::sendto(
+                   sending_.number(),
+                   bytes.data(),
+                   bytes.size(),
+                   MSG_NOSIGNAL,
+                   at.generic(),
+                   at.size
+               ) >= 0;
+    };
+    if (is_sent()) return true;
+    // Datagrams that stopped processes have not read fill the room of this socket.
+    if (errno != EAGAIN) return false;
+    if (owned_descriptor fresh = datagram_socket(AF_UNIX); fresh.is_open()) {
+        sending_ = std::move(fresh);
+    }
+    return is_sent();
 }
 
 // True says that the datagram was sent, not that it arrives. The socket is bound to no address, so

@@ -150,12 +150,13 @@ std::optional<job_state> job_completer::state_behind(const ended_job& one) {
     if (!found || found->token != one.end.token) {
         return queues_.session->is_live() ? std::optional{one.presumed} : std::nullopt;
     }
-    if (found->state == job_state::running) return std::nullopt;
     // A rescue and a retry by hand leave the token: this end may not have been carried out.
+    const bool is_other = found->rescues != one.rescues || found->state == job_state::running ||
+                          (one.presumed == job_state::retryable && found->attempts != one.attempt);
     const bool is_as_expected =
-        goes_on ? found->attempts == one.attempt || one.presumed != job_state::retryable
-                : found->state == one.presumed || found->state == job_state::cancelled;
-    return is_as_expected ? std::optional{found->state} : std::nullopt;
+        found->state == job_state::cancelled ||
+        (goes_on ? found->state < job_state::completed : found->state == one.presumed);
+    return is_as_expected && !is_other ? std::optional{found->state} : std::nullopt;
 }
 
 // Repeats a request that fails. An outage leaves ends unknown, but loses none of the jobs that were

@@ -40,8 +40,8 @@ struct outcome {
 outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
     using why = event_reason;
     if (!became) {
-        // A handler that failed may have rolled its transaction back.
-        const bool is_certain = !one.was_sent || one.step == job_step::complete;
+        // A handler that threw may have rolled its transaction back.
+        const bool is_certain = !one.was_sent || one.has_returned;
         if (one.is_in_transaction && is_certain) return {why::completed, &worker_report::completed};
         if (one.was_sent) return {why::unknown, &worker_report::unknown};
         return {why::lost, &worker_report::lost};
@@ -70,12 +70,14 @@ ended_job end_of(const job::implementation& one, attempt_end end) {
     ended_job made;
     made.queue = one.queue();
     made.step = end.step;
+    made.has_returned = end.has_returned;
     made.end = end_after(one.what(), end.step, end.delay, std::move(end.words));
     made.has_key = !one.what().ordering_key.empty();
     const bool is_asked = one.why_stopped() == job_stop_reason::cancel_requested;
     made.presumed = under_request(made.end.becomes, is_asked);
     made.kind = one.what().kind;
     made.attempt = one.what().attempts;
+    made.rescues = one.what().rescues;
     if (one.started) made.ran = local_clock::now() - *one.started;
     made.waited = one.waited();
     return made;
@@ -182,7 +184,9 @@ attempt_end job::implementation::judged(const std::optional<std::string>& thrown
     const auto why = why_stopped();
     if (is_completed_in_transaction_) {
         // If the transaction was committed the job is gone, and the database refuses this end.
-        return failed(thrown.value_or("the transaction of complete_in() was not committed"));
+        auto end = failed(thrown.value_or("the transaction of complete_in() was not committed"));
+        end.has_returned = !thrown;
+        return end;
     }
     if (why == job_stop_reason::attempt_timeout) {
         return failed("it took longer than its time limit" + (thrown ? ": " + *thrown : ""));
@@ -449,6 +453,7 @@ std::vector<ended_job> job_executor::abandon() {
     for (const auto& [claim, each] : running_) {
         each->is_abandoned = true;
         ends.push_back(returned_end(*each));
+        ends.back().is_in_transaction = each->is_completed_in_transaction();
     }
     return ends;
 }

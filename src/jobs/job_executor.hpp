@@ -44,6 +44,7 @@ struct attempt_end {
     job_step step = job_step::complete;
     std::chrono::microseconds delay{0};
     std::string words{};
+    bool has_returned = false;  // after complete_in(), without an exception
 };
 // Gives the job back, with its attempt uncounted.
 inline attempt_end returned() {
@@ -107,12 +108,13 @@ struct ended_job {
     // Set by complete_in(). If the transaction was committed the job is done, and the database
     // refuses this end.
     bool is_in_transaction = false;
+    bool has_returned = false;  // see attempt_end
     // The end was sent before, or may have been, and got no answer.
     bool was_sent = false;
     bool has_key = false;  // other jobs of the key may wait for its end
     job_state presumed{};  // the state after this end, for when no row has it
     std::string kind{};
-    int attempt = 0;
+    int attempt = 0, rescues = 0;
     std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
     std::optional<std::chrono::nanoseconds> waited{};
 };

@@ -106,7 +106,10 @@ job_fetcher::found_claims job_fetcher::look_for_lost_claims(
         for (const claimed_job& each : claims) {
             if (!knows(each)) found.emplace_back(queue.name, each);
         }
-        if (*queue.in_doubt_until <= now) queue.in_doubt_until = std::nullopt;
+    }
+    // Not before: a failure loses what was found, and all queues are looked at again.
+    for (worker_queue& queue : queues_.all) {
+        if (queue.in_doubt_until && *queue.in_doubt_until <= now) queue.in_doubt_until.reset();
     }
     return found;
 }
