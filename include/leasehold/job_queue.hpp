@@ -195,14 +195,15 @@ LEASEHOLD_EXPORT retry_outcome retry_job(const database& db, job_id id);
 enum class delete_outcome {
     deleted = 1,
     not_ended = 2,  // cancel it first
-    needed = 3,     // another job waits for it, and would believe that it has completed
+    needed = 3,     // another job waits for it, and would run as if it had completed
     not_found = 4,  // also where the answer was lost after this call had deleted it
 };
 LEASEHOLD_EXPORT const char* name_of(delete_outcome outcome) noexcept;
 
-// Removes an ended job for good: its payload, error, progress and result. Where "deleted" was
-// answered, it stays deleted. Copies that the database itself keeps, such as its log, its replicas
-// and backups, are outside of this promise.
+// Removes an ended job for good: its payload, error, progress and result. If the answer is
+// "deleted", it stays deleted. A job that depends on it and is enqueued afterwards, or in a
+// transaction that is still open, runs as if it had completed. The database's administrator has to
+// remove other copies: replicas, logs, backups, and pages that are not yet reused.
 LEASEHOLD_EXPORT delete_outcome delete_job(const database& db, job_id id);
 
 }  // namespace leasehold

@@ -8,6 +8,7 @@
 #include "database/taking_part.hpp"
 #include "jobs/enqueue.hpp"
 #include "jobs/job_check.hpp"
+#include "jobs/job_need_store.hpp"
 #include "jobs/job_queue_store.hpp"
 #include "jobs/job_store.hpp"
 #include "jobs/needs.hpp"
@@ -375,8 +376,17 @@ const char* name_of(retry_outcome outcome) noexcept {
 }
 
 delete_outcome delete_job(const database& db, job_id id) {
+    // It may have ended, or what needed it, since the store looked.
+    constexpr int max_looks = 10;
     return ask_again(db, [&](connection& on, store_set& stores) {
-        return stores.get<job_queue_store>().remove(on, id);
+        for (int look = 0; look < max_looks; ++look) {
+            const auto outcome = stores.get<job_queue_store>().remove(on, id);
+            if (outcome != delete_outcome::needed) return outcome;
+            if (stores.get<job_need_store>().is_needed(on, id)) return outcome;
+        }
+        throw error(
+            errc::transient, "job " + std::to_string(id) + " changes all the time; delete it again"
+        );
     });
 }
 

@@ -131,7 +131,7 @@ std::string count_of(const std::vector<found_job>& all) {
 
 job_change change_one(const database& db, const found_job& one, const bulk_change& how) {
     const auto now = find_job(db, one.id);
-    if (!now) return {name_of(retry_outcome::not_found), "", false, false};
+    if (!now) return {name_of(retry_outcome::not_found), "", how.must_be_done, false};
     if (now->state != one.state) return {name_of(now->state), ""};
     return how.change(db, one.id);
 }
@@ -221,9 +221,11 @@ int change_chosen(
         return done;
     };
     const auto done = with_progress<std::size_t>(work, words, options.is_json);
+    const bool is_failed = chosen.is_sure && how.must_be_done && done < all.size();
+    const int status = is_failed ? exit_status::failed : exit_status::done;
     if (options.is_json) {
         if (!chosen.is_sure) print_json({{"jobs", all.size()}});
-        return exit_status::done;
+        return status;
     }
     if (!chosen.is_sure) {
         print_line(count_of(all) + "; with --yes they are " + how.verb);
@@ -234,7 +236,7 @@ int change_chosen(
         said += "; " + std::to_string(rest) + " stay as they are";
     }
     print_line(said);
-    return exit_status::done;
+    return status;
 }
 
 void print_job(const job_info& job, bool is_json) {

@@ -39,6 +39,7 @@ struct bulk_change {
     // Those that are changed without --state.
     std::vector<job_state> usual_states;
     job_change (*change)(const database&, job_id);
+    bool must_be_done = false;  // the command fails if a job stays as it was
 };
 
 // Counts the chosen jobs, by state. With --yes changes them then, oldest first, each in a commit of

@@ -188,8 +188,8 @@ job_change cancelled(const database& db, job_id id) {
 
 job_change deleted(const database& db, job_id id) {
     const delete_outcome outcome = delete_job(db, id);
-    if (outcome == delete_outcome::not_found) return {name_of(outcome), "", false, false};
     job_change said{name_of(outcome), "is deleted", true};
+    if (outcome == delete_outcome::not_found) said.sentence = "is not there";
     if (outcome == delete_outcome::not_ended) {
         said = {said.word, "stays: it has not ended; cancel it first"};
     }
@@ -198,21 +198,21 @@ job_change deleted(const database& db, job_id id) {
 }
 
 int change_each(
-    const std::vector<job_id>& ids,
-    const global_options& options,
-    job_change (*change)(const database&, job_id)
+    const std::vector<job_id>& ids, const global_options& options, const bulk_change& how
 ) {
     const database db = open_database(options);
+    int status = exit_status::done;
     for (const job_id id : ids) {
-        const job_change made = change(db, id);
+        const job_change made = how.change(db, id);
         if (!made.is_there) refuse_unknown(id);
+        if (how.must_be_done && !made.is_done) status = exit_status::failed;
         if (options.is_json) {
             print_json({{"id", id}, {"outcome", made.word}});
         } else {
             print_line("job " + std::to_string(id) + " " + made.sentence);
         }
     }
-    return exit_status::done;
+    return status;
 }
 
 void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
@@ -273,7 +273,9 @@ constexpr const char* job_help =
     "\n"
     "Where options choose the jobs, and --state is not one of them, retry takes those that have\n"
     "failed (retryable, discarded), cancel those that have not ended, and delete those that have.\n"
-    "delete leaves a job that another one waits for.\n"
+    "delete leaves a job that another one waits for. --since 30d chooses jobs of the last 30 "
+    "days,\n"
+    "not older ones.\n"
     "\n"
     "Examples:\n"
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
@@ -282,10 +284,12 @@ constexpr const char* job_help =
     "  leasehold job list --queue mail --state discarded --since 1d\n"
     "  leasehold job retry 4711\n"
     "  leasehold job retry --queue mail --state discarded --error 'timed out' --yes\n"
-    "  leasehold job delete --kind welcome --since 30d --yes\n"
+    "  leasehold job delete --queue mail --error ada@example.org\n"
     "  leasehold --json job show 4711 | jq -r .error\n"
     "\n"
-    "Exit status: 0; 70 where there is no such job; otherwise see `leasehold --help`.\n";
+    "Exit status: 0; 70 where there is no such job, or one that was to be deleted stays; "
+    "otherwise\n"
+    "see `leasehold --help`.\n";
 
 // Jobs by their numbers, or all that the options choose.
 void add_ids_or_choice(CLI::App& parser, std::vector<job_id>& ids, chosen_jobs& chosen) {
@@ -303,7 +307,7 @@ int change_jobs(
     if (!ids.empty() && chosen.is_any()) {
         throw usage_failure("say which jobs by their numbers, or by options: not both");
     }
-    if (!ids.empty()) return change_each(ids, options, how.change);
+    if (!ids.empty()) return change_each(ids, options, how);
     if (chosen.is_any()) return change_chosen(chosen, options, how);
     throw usage_failure("say which jobs: by their numbers, or by --queue, --state and the like");
 }
@@ -323,7 +327,11 @@ bulk_change cancellation() {
 }
 
 bulk_change deletion() {
-    return {"deleted", {job_state::completed, job_state::discarded, job_state::cancelled}, deleted};
+    return {
+        "deleted",
+        {job_state::completed, job_state::discarded, job_state::cancelled},
+        deleted,
+        true};
 }
 
 }  // namespace

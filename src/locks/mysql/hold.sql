@@ -37,10 +37,11 @@ RETURNING fence
 ;
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 2
 
--- The form that was tried on clusters. The read before the change keeps the change from waiting for
--- a row that has an owner, who may be proving it. The read cannot be part of the UPDATE: MariaDB
--- would lock the rows that a subquery reads of the same table, and MySQL would read after it has
--- locked the row, and ignore the SKIP LOCKED of a derived table (tried on 10.11 and 9.7).
+-- Clusters keep the older form, which was tried there. The read before the change keeps the change
+-- from waiting for a row that has an owner, who may be proving it. The read cannot be part of the
+-- UPDATE: MariaDB would lock the rows that a subquery reads of the same table, and MySQL would read
+-- after it has locked the row, and ignore the SKIP LOCKED of a derived table (tried on 10.11 and
+-- 9.7).
 -- name: take_free on cluster
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock f
 WHERE f.lock_key = $1 AND f.kind = 1 AND f.owner IS NULL;
@@ -227,8 +228,9 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- $1 key, $2 owner, $3 token. Frees a key that is held once and that nobody waits for, in the form
--- of `take_free`: it skips a row that somebody is proving, so that it need not ask first whose hold
--- it is. If it frees nothing, `hand_over` decides. Reads: 2 rows.
+-- of `take_free`. It skips a row that somebody is proving, so it cannot wait behind the proof of
+-- another holder, and needs no look before. If it frees nothing, `hand_over` decides.
+-- Reads: 2 rows.
 -- name: release_last
 INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
 SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l
@@ -258,8 +260,8 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- Lists of as many parameters: {keys}, {owners}, {tokens}. `release` for several threads, of holds
 -- that have one level. It waits for nobody, proofs above all, and the caller releases a locked row
 -- alone. Each released hold sets a bit of the answer. MariaDB answers with the bit of each changed
--- row. MySQL answers with no more than their count, so that there a transaction inside one packet
--- locks the rows first; {locked} has their keys. Reads: 4 rows for each, and 1.
+-- row. MySQL reports only how many rows changed, so its packet is a transaction that locks the rows
+-- first; {locked} has their keys. Reads: 4 rows for each, and 1.
 -- name: release_of on mariadb
 INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at)
 SELECT l.lock_key, l.fence, '', 0, 0 FROM {prefix}lock l FORCE INDEX (PRIMARY)
