@@ -168,7 +168,8 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
 }
 
 delete_outcome sql_job_queue_store::remove(connection& on, job_id id) {
-    if (has_found(write(on, "remove", {id}))) return delete_outcome::deleted;
+    // MySQL counts the row that SELECT … INTO reads as affected.
+    if (!write(on, "remove", {id}).rows.empty()) return delete_outcome::deleted;
     const result found = read(on, "state_of", {id});
     if (found.rows.empty()) return delete_outcome::not_found;
     const auto state = static_cast<job_state>(only_integer(found));
