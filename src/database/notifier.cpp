@@ -337,7 +337,7 @@ bool notifier::send_here(std::string_view place_and_name, const owner_id& whom) 
     if (!can_send_here_ || at.size == 0 || place_and_name.substr(0, colon) != sends_in_) {
         return false;
     }
-    const auto is_sent = [&] {
+    const auto is_sent = [&]() LEASEHOLD_REQUIRES(mutex_) {
         return ::sendto(
                    sending_.number(),
                    bytes.data(),
