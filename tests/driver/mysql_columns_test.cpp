@@ -40,6 +40,7 @@ TEST_F(mysql_test, statements_have_the_columns_that_they_declare) {
         {"health.members",
          "health.sources_mariadb",
          "health.sources_mysql",
+         "hold.take_free_of",  // MariaDB tells the columns of INSERT … RETURNING when it runs
          "job.ids",
          "row_lock.lockers"}
     );
