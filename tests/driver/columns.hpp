@@ -129,10 +129,9 @@ inline void expect_declared_columns(
                 const bool sets =
                     !found->empty() && (found->back() == "set_config" || found->back() == "case");
                 const std::size_t count = list == declared.end() ? 1 : list->second;
-                const bool has_as_many = found->size() == count ||
-                                         (sets && found->size() == count + 1) ||
-                                         (found->empty() && (list == declared.end() ||
-                                                             of_other_servers.contains(full)));
+                const bool has_as_many =
+                    found->size() == count || (sets && found->size() == count + 1) ||
+                    (found->empty() && (list == declared.end() || of_other_servers.contains(full)));
                 EXPECT_TRUE(has_as_many)
                     << full << " is declared to give " << count << " columns, and gives " << said;
             }
