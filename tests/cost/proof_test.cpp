@@ -93,7 +93,7 @@ TEST_P(proof_cost, of_a_job) {
         }
     });
     ASSERT_EQ(std::ssize(held), proofs);
-    // PostgreSQL also reads the entries of earlier versions of a row: other tests change these jobs.
+    // PostgreSQL also reads entries of earlier versions of a row: other tests change these jobs.
     const bound at_most{2, 1, 40};
     expect_few_reads("proofs of a job", page_.job, held, true, at_most);
     expect_few_reads("refused proofs of a job", page_.job, lost, false, at_most);
