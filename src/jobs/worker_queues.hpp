@@ -1,5 +1,5 @@
 #pragma once
-// What a worker knows of its queues, which its fetcher, its completer and its maintenance share.
+// The fetcher, the completer and the maintenance of a worker share its knowledge of its queues.
 //
 // | a queue is | means                                    | becomes                              |
 // |------------|------------------------------------------|--------------------------------------|

@@ -11,7 +11,7 @@ protected:
         grants_.push_back(mutex{mine_, name}.try_acquire());
         return told_of(*grants_.back());
     }
-    // Of a lock that another session has by now.
+    // The lock is one that another session has by now.
     told_lease take_and_lose(const std::string& name) {
         const told_lease lost = take(name);
         grants_.back()->release();

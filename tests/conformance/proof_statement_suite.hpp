@@ -8,7 +8,7 @@
 
 namespace leasehold::testing {
 
-// What a command gets in LEASEHOLD_KEY, LEASEHOLD_OWNER and LEASEHOLD_TOKEN.
+// A command gets these in LEASEHOLD_KEY, LEASEHOLD_OWNER and LEASEHOLD_TOKEN.
 struct told_lease {
     std::string key, owner;
     std::int64_t token = 0;
