@@ -56,6 +56,8 @@
 // | history_length       | MySQL, MariaDB | InnoDB keeps many old versions of rows                |
 // | journal              | SQLite   | not in WAL mode, where readers and writers block each other |
 // | write_ahead_log      | SQLite   | it has grown: a reader stays open                           |
+// | old_library          | SQLite   | SQLite itself has a fault that can damage the file; good    |
+// |                      |          | where the file has no tables but leasehold's                |
 // | network_file         | SQLite   | the file is on a network file system: locks may not hold    |
 // | schema_missing       | all      | there are no tables                                         |
 // | schema_version       | all      | a migration is missing, edited, half applied, or newer      |

@@ -8,6 +8,9 @@
 #include "admin/sqlite/network_file.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "support/calm.hpp"
+#include "support/told_events.hpp"
 #include "upkeep/doctor.hpp"
 
 namespace leasehold::testing {
@@ -48,6 +51,39 @@ TEST(sqlite_doctor_test, a_large_write_ahead_log_is_told) {
     const auto found = find(diagnose(db, strict()), "write_ahead_log");
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("-wal has "), std::string::npos) << found->what;
+}
+
+TEST(sqlite_doctor_test, an_old_library_is_a_warning_where_the_file_has_tables_of_others) {
+    const place here;
+    const database db = here.open();
+    migrate(db);
+    if (db.server().version >= 35103) {
+        EXPECT_FALSE(find(diagnose(db), "old_library"));
+        return;
+    }
+    const auto alone = find(diagnose(db), "old_library");
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->severity, severity::good);
+    EXPECT_EQ(alone->remedy, "");
+    run_in(db, {"CREATE TABLE of_the_application (id INTEGER)"});
+    const auto beside = find(diagnose(db), "old_library");
+    ASSERT_TRUE(beside);
+    EXPECT_EQ(beside->severity, severity::warning);
+    EXPECT_NE(beside->remedy, "");
+}
+
+// The finding is the doctor's: a program that holds a lock has nothing to say of it.
+TEST(sqlite_doctor_test, a_program_does_not_repeat_that_the_library_is_old) {
+    const place here;
+    const database db = here.open();
+    migrate(db);
+    run_in(db, {"CREATE TABLE of_the_application (id INTEGER)"});
+    const auto told = std::make_shared<told_events>();
+    database_settings settings;
+    settings.observer = told;
+    session one{sqlite::open(here.url(), settings), calm("one")};
+    EXPECT_TRUE((mutex{one, "k"}.try_acquire()));
+    EXPECT_EQ(told->count(event_kind::warning), 0);
 }
 
 TEST(sqlite_doctor_test, network_file_systems_are_known_by_their_number) {

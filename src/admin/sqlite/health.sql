@@ -11,6 +11,12 @@ PRAGMA journal_mode;
 -- name: file
 SELECT file FROM pragma_database_list WHERE name = 'main';
 
+-- Tells whether the file has tables of others.
+-- name: other_tables
+SELECT 1 FROM sqlite_schema
+ WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+   AND substr(name, 1, length('{prefix}')) <> '{prefix}' LIMIT 1;
+
 -- The third column is the sum of 1,000,000 / ttl in seconds over the live sessions. Reads: the
 -- sessions once.
 -- name: sessions

@@ -20,6 +20,7 @@ public:
             const std::string file = only_text(read(on, "file"));
             add_journal(found, only_text(read(on, "journal")));
             if (file.empty()) return;
+            add_library(found, on);
             add_log(found, file, settings);
             add_network(found, file);
         });
@@ -36,6 +37,24 @@ private:
              "whoever reads keeps those who write waiting, heartbeats included",
              "PRAGMA journal_mode = wal, once, while nobody else has the file open"}
         );
+    }
+
+    // Most processes of a file meet the same SQLite, so the doctor alone says so.
+    void add_library(std::vector<finding>& found, connection& on) const {
+        constexpr int log_reset_fixed_in = 35103;
+        if (on.server().version >= log_reset_fixed_in) return;
+        const bool has_other_tables = !read(on, "other_tables").rows.empty();
+        finding each{
+            severity::good,
+            "old_library",
+            "SQLite " + on.server().version_text +
+                " can, rarely, corrupt a file that several processes write (fixed in 3.51.3)"};
+        if (has_other_tables) {
+            each.severity = severity::warning;
+            each.why = "locks are made anew after that, and your own tables in this file are not";
+            each.remedy = "link a newer SQLite, or give leasehold a file of its own";
+        }
+        found.push_back(std::move(each));
     }
 
     static void add_log(

@@ -11,6 +11,7 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "leasehold/doctor.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/open.hpp"
@@ -92,10 +93,15 @@ void print_made(const database& db, const global_options& options) {
     const std::string url = url_of(options);
     const bool is_file = driver_of(url) == "sqlite";
     const std::string place = printable(place_of(url));
-    print_line(
-        "new: tables " + words_for(names) + " in " + place +
-        (is_file ? "; locks in it exclude the processes of this machine alone" : "")
-    );
+    std::string line = "new: tables " + words_for(names) + " in " + place;
+    if (is_file) {
+        line += "; locks in it exclude the processes of this machine alone";
+        // Every process of a file meets the same SQLite: only this and the doctor speak of it.
+        for (const finding& each : diagnose(db)) {
+            if (each.name == "old_library") line += "; " + each.what;
+        }
+    }
+    print_line(line);
 }
 
 void print_done(const std::vector<migration_step>& done, const char* action, bool is_json) {

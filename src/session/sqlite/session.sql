@@ -64,9 +64,3 @@ SELECT CAST(s.id AS BLOB), node_info, expires_at > {now}, CAST({now} - started_a
   FROM {prefix}session s
  WHERE {of_this_boot}
  ORDER BY started_at, id;
-
--- Tells whether the file is for more than locks.
--- name: other_tables
-SELECT 1 FROM sqlite_schema
- WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-   AND substr(name, 1, length('{prefix}')) <> '{prefix}' LIMIT 1;

@@ -14,9 +14,7 @@ public:
     explicit sqlite_session_store(shared_dialect how)
         : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of(locks_sql, "hold")) {}
 
-    server_environment environment(connection& on) override {
-        return {.durability = weak_durability(on)};
-    }
+    server_environment environment(connection&) override { return {}; }
 
     bool start(connection& on, const session_start& session) override {
         return enter_with(on, "start", values_of_start(session));
@@ -57,16 +55,6 @@ public:
     }
 
 private:
-    std::string weak_durability(connection& on) const {
-        constexpr int wal_reset_fixed_in = 35103;
-        if (on.server().version >= wal_reset_fixed_in) return "";
-        // Locks are made anew.
-        if (read(on, "other_tables").rows.empty()) return "";
-        return "SQLite " + on.server().version_text +
-               " can, rarely, corrupt a database that several processes write (fixed in 3.51.3), "
-               "and this file holds more than locks: upgrade it";
-    }
-
     // This may be the first write of this boot.
     bool enter_with(connection& on, const char* name, const parameters& values) {
         write_transaction writing{on};
