@@ -207,7 +207,7 @@ wait_registry::waiters wait_registry::waiters_due(std::stop_token stop) {
         guard.lock();
         sleeps_until_.reset();
         if (!due.empty() && local_clock::now() < next_look_) return due;
-        due.clear();  // the look at all has them, too: notifications do not keep it away
+        due.clear();  // a look at all waiters is due, and includes these
     } else {
         wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
             return next_look_ < until;
@@ -236,7 +236,7 @@ wait_registry::waiters wait_registry::wait_for_notifications(local_clock::time_p
     return notified;
 }
 
-// Ignores notifications for waiters of other rooms. While the registry is deaf, the next look is
+// Ignores notifications for waiters of other handles. While the registry is deaf, the next look is
 // for all waiters.
 void wait_registry::note(const notifier::heard& what, waiters& notified) {
     if (!what.whom) names_nobody_ = true;

@@ -66,15 +66,15 @@ public:
     // Makes due jobs available, at most `max_jobs`, the longest due first. Returns their number.
     virtual std::int64_t promote(connection& on, std::string_view queue, int max_jobs) = 0;
 
-    // True for one caller of all workers in each `every`: that worker then does the three below.
-    // Waits for a claim in turn: ask only if maintained_ago says that it may be due.
+    // True for one caller of all workers in each `every`, which then calls rescue(), unblock() and
+    // prune(). Waits for a claim in turn: ask only if maintained_ago says that it may be due.
     virtual bool begin_maintenance(
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;
 
-    // Takes running jobs, at most `max_jobs`, from dead sessions: available again, the attempt
-    // uncounted, a rescue counted; discarded if that was the last rescue. MUST pass over rows that
-    // somebody has locked: an end that is being committed wins.
+    // Takes running jobs, at most `max_jobs`, from dead sessions (job_store.hpp): available again,
+    // the attempt uncounted, a rescue counted; discarded if that was the last rescue. MUST pass
+    // over rows that somebody has locked: an end that is being committed wins.
     virtual rescue_result rescue(
         connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) = 0;

@@ -118,7 +118,7 @@ TEST_F(mutex_suite, a_holder_whose_session_row_is_missing_counts_as_alive) {
     EXPECT_FALSE(is_granted(mutex(other, name).try_acquire()));
 }
 
-// Promise 8, and ShedLock's issues 74 and 1986: the expired holder's release frees its successor.
+// Promise 8 of the README. In ShedLock's issues 74 and 1986 an expired holder freed its successor.
 TEST_F(mutex_suite, a_late_release_does_not_free_the_successor) {
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
     const key name = fresh("k");

@@ -238,11 +238,11 @@ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.last_ticket = 0
   AND l.reentrant_count = 1 FOR UPDATE SKIP LOCKED
 ON DUPLICATE KEY UPDATE {freed};
 
--- $1 key, $2 owner, $3 token.
--- Assignments run from left to right and see the earlier ones: the count comes last, because the
--- other assignments read it. The pre-check keeps a release that comes too late from waiting behind
--- the next holder's proof. It cannot miss our own grant, which is committed. The change itself sees
--- a ticket that was set after the pre-check.
+-- $1 key, $2 owner, $3 token. Frees one level; `release_last` is the usual release, except in a
+-- cluster. Assignments run from left to right and see the earlier ones: the count comes last,
+-- because the other assignments read it. The pre-check keeps a release that comes too late from
+-- waiting behind the next holder's proof. It cannot miss our own grant, which is committed. The
+-- change itself sees a ticket that was set after the pre-check.
 -- name: release
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
