@@ -33,7 +33,7 @@
 // | unreachable          | all      | nothing answers, or it lets nobody in; or no more           |
 // | server               | all      | good: what is at the other end                              |
 // | unsuitable           | all      | programs refuse it: a replica, a version, a setting         |
-// | weak_durability      | all      | a crash or fail-over could undo a grant                     |
+// | weak_durability      | PG, My   | a crash or fail-over could undo a grant                     |
 // | clock                | all      | the clocks of this machine and of the server differ         |
 // | clear_text           | PG, My   | the connection goes over a network without encryption       |
 // | unverified_server    | PG, My   | it is encrypted, and nobody has checked who answers         |

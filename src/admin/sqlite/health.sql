@@ -11,7 +11,7 @@ PRAGMA journal_mode;
 -- name: file
 SELECT file FROM pragma_database_list WHERE name = 'main';
 
--- Tells whether the file has tables of others.
+-- Tells whether the file has tables of others. Reads: the file's schema, at most once.
 -- name: other_tables
 SELECT 1 FROM sqlite_schema
  WHERE type = 'table' AND name NOT LIKE 'sqlite_%'

@@ -39,7 +39,7 @@ private:
         );
     }
 
-    // Most processes of a file meet the same SQLite, so the doctor alone says so.
+    // Sessions do not warn of it: most processes of a file meet the same SQLite.
     void add_library(std::vector<finding>& found, connection& on) const {
         constexpr int log_reset_fixed_in = 35103;
         if (on.server().version >= log_reset_fixed_in) return;

@@ -96,7 +96,7 @@ void print_made(const database& db, const global_options& options) {
     std::string line = "new: tables " + words_for(names) + " in " + place;
     if (is_file) {
         line += "; locks in it exclude the processes of this machine alone";
-        // Every process of a file meets the same SQLite: only this and the doctor speak of it.
+        // Said once, while the file is new: sessions do not repeat it.
         for (const finding& each : diagnose(db)) {
             if (each.name == "old_library") line += "; " + each.what;
         }
