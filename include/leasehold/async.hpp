@@ -2,7 +2,9 @@
 // Waits for a mutex without a thread that waits, and calls a completion with the outcome;
 // leader_election::campaign_async() waits for an office in the same way.
 //
-//   closing.acquire_async({.timeout = 5s}, [](std::exception_ptr failure, acquisition got) {
+//   closing.acquire_async({.timeout = 5s}, [](std::exception_ptr failure,
+//                                             leasehold::acquisition got) {
+//       if (failure) return warn(failure);
 //       if (got) publish(report, got->token());
 //   });
 //

@@ -22,10 +22,19 @@ class callable;
 
 template <class Result, class... Arguments>
 class callable<Result(Arguments...)> {
+    // A result that nobody would look at is refused: a `false` that was to mean a failure, or a
+    // coroutine that has not begun.
     template <class Function>
-    static constexpr bool is_taken =
-        !std::is_same_v<Function, callable> && !std::is_member_pointer_v<Function> &&
-        std::is_invocable_r_v<Result, Function&, Arguments...>;
+    static constexpr bool answers = [] {
+        if constexpr (std::is_void_v<Result> && std::is_invocable_v<Function&, Arguments...>) {
+            return std::is_void_v<std::invoke_result_t<Function&, Arguments...>>;
+        } else {
+            return std::is_invocable_r_v<Result, Function&, Arguments...>;
+        }
+    }();
+    template <class Function>
+    static constexpr bool is_taken = !std::is_same_v<Function, callable> &&
+                                     !std::is_member_pointer_v<Function> && answers<Function>;
 
 public:
     callable() = default;

@@ -165,7 +165,8 @@ private:
 
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
 // Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
-// Valid while that object is. A reference to a `transaction` knows when the transaction has ended;
+// A reference is valid while that object is. One that borrow() made keeps the adapter, and is valid
+// while the program's own connection is. One to a `transaction` knows when that has ended, and the
 // calls that take the reference throw wrong_transaction then. If the transaction goes to another
 // thread, make the reference anew there.
 // A call that gets a transaction of another database than its own throws wrong_transaction, and
@@ -179,8 +180,10 @@ public:
     connection& inside() const;
 
 private:
+    friend class borrowed_connection;
     friend class transaction;
     connection* inside_;
+    std::shared_ptr<connection> lent_{};               // set by borrow()
     std::optional<std::weak_ptr<const void>> open_{};  // nullopt: of the caller's own connection
 };
 
@@ -190,11 +193,15 @@ class LEASEHOLD_EXPORT borrowed_connection {
 public:
     explicit borrowed_connection(std::unique_ptr<connection> adapter)
         : adapter_(std::move(adapter)) {}
-    operator transaction_ref() const noexcept LEASEHOLD_LIFETIMEBOUND { return {*adapter_}; }
-    connection& inside() const noexcept { return *adapter_; }
+    operator transaction_ref() const noexcept {
+        transaction_ref made{*adapter_};
+        made.lent_ = adapter_;
+        return made;
+    }
+    connection& inside() const noexcept LEASEHOLD_LIFETIMEBOUND { return *adapter_; }
 
 private:
-    std::unique_ptr<connection> adapter_;
+    std::shared_ptr<connection> adapter_;
 };
 
 // One transaction on a pooled connection; rolls back when destroyed without commit(). PostgreSQL

@@ -139,12 +139,13 @@ struct finding {
 };
 
 struct diagnosis_settings {
-    // The times after which it is worth a warning. Each at least 1 s.
+    // The times after which it is worth a warning. Each of them is 1 s to 100 years.
     std::chrono::seconds held_longer_than{std::chrono::hours{24}};
     std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // an available job
     std::chrono::seconds snapshot_older_than{std::chrono::minutes{10}};
     std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
-    std::chrono::milliseconds clock_difference{2000};   // to the server's, beyond the round trip
+    // To the server's clock, beyond the round trip; 1 ms to a day.
+    std::chrono::milliseconds clock_difference{2000};
     int connections_percent = 90;                       // of those that the server lets in
     std::int64_t max_dead_rows = 50'000;                // of a table, and twice its live rows
     std::int64_t max_history_length = 1'000'000;        // of InnoDB

@@ -30,6 +30,7 @@
 #include <utility>
 
 #include "leasehold/callable.hpp"
+#include "leasehold/clock.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 
@@ -44,7 +45,7 @@ public:
     void admit(
         fencing_token token,
         const callable<void()>& action,
-        std::chrono::milliseconds timeout = std::chrono::seconds{10}
+        wait_time timeout = std::chrono::seconds{10}
     ) const;
 
     // The highest token admitted so far; nullopt if there was none.

@@ -3,7 +3,7 @@
 // default.
 //
 //   leasehold::enable_grant_history(db, std::chrono::hours{24 * 30});  // once, by the owner
-//   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
+//   for (const auto& each : leasehold::list_grants_of(db, "invoices/closing")) print(each);
 //
 // Triggers on leasehold's own tables write the history: a grant's row is committed with its end,
 // whichever program makes that end, older programs as well, and nothing is sent for it. If the

@@ -71,7 +71,7 @@ struct election_settings {
     // Called once per term when it ends, before anyone else can be elected; `released` says that
     // the leader resigned. Always after on_elected has returned, also if the term is lost before
     // that: an on_elected that blocks for longer than the session's margin makes it late. The
-    // observer is warned of a std::exception that it throws.
+    // observer is warned of what it throws.
     callable<void(fencing_token token, loss_reason why)> on_lost{};
 };
 

@@ -45,6 +45,7 @@
 #include "leasehold/shared_lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "leasehold/stop.hpp"
+#include "leasehold/string_list.hpp"
 #include "leasehold/try_result.hpp"
 #include "leasehold/url_source.hpp"
 #include "leasehold/value.hpp"

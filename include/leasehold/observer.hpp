@@ -88,9 +88,9 @@
 // and its attempt, and the first line of the error as their detail. A worker tells job_ended once
 // for each end that its report counts, after the answer of the database, by the thread of run():
 // retried, if attempts are left; discarded, if the handler said so, or that was the last one;
-// released, if it was given back; lost, if somebody else had the job by then; unknown, if the
-// answer was lost, and then the session. job_claimed is the last event of a job that goes back
-// before it began, unless that cancels the job.
+// released, if it was given back; lost, if the claim had gone; unknown, if the end may have been
+// carried out, or the commit of complete_in() is not known. job_claimed is the last event of a job
+// that goes back before it began, unless that cancels the job.
 //
 // `waited` is how long a job waited for a worker: from the latest instant at which it was enqueued,
 // came due, was given back, was rescued, needed no other job any more or was run again by

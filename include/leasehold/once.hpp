@@ -12,7 +12,7 @@
 //
 //   if (auto run = nightly.start()) {
 //       make_report(run->lease().token());
-//       if (run->finish() != finish_outcome::recorded) warn();
+//       if (run->finish() != leasehold::finish_outcome::recorded) warn();
 //   }
 //
 // Each call asks for the *tick* that is current: the latest fire time by the database's clock.
@@ -58,6 +58,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "leasehold/export.hpp"
@@ -188,7 +189,9 @@ public:
     // A run that the body has finished by itself stays as it was recorded; if the transaction of
     // its finish_in() was not committed, the run has failed. Empty: the start was refused; the
     // function outlook() says why.
+    // The body returns nothing, since nobody would look at its result.
     template <class Body>
+    requires std::is_void_v<std::invoke_result_t<Body, task_run&>>
     [[nodiscard]] std::optional<finish_outcome> run(Body&& body, std::stop_token cancel = {}) {
         run_start started = start(std::move(cancel));
         if (!started) return std::nullopt;

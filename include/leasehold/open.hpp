@@ -27,7 +27,7 @@
 namespace leasehold {
 
 // Connects to nothing: the first use does.
-LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(url_text url, database_settings settings = {});
 // Asks `source` for the URL again before each new connection, except on SQLite.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 

@@ -2,7 +2,7 @@
 // A part of a list, and where the next part begins: what list_locks(), list_free_keys() and
 // list_jobs() answer. A page is a range of its items.
 //
-//   lock_filter filter{.prefix = "invoices/"};
+//   leasehold::lock_filter filter{.prefix = "invoices/"};
 //   do {
 //       const auto some = leasehold::list_free_keys(db, filter);
 //       for (const auto& each : some) print(each);

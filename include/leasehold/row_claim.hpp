@@ -62,6 +62,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/handle.hpp"
+#include "leasehold/string_list.hpp"
 
 namespace leasehold {
 
@@ -74,10 +75,10 @@ enum class lock_strength {
 
 struct row_mapping {
     qualified_name table{};
-    std::vector<std::string> key{};      // 1 or more columns, together unique
-    std::vector<std::string> columns{};  // the columns that a row comes with
-    std::vector<condition> where{};      // conditions that a row must fulfil to be claimed
-    std::vector<order_by> order{};       // needed to claim more than one
+    string_list key{};               // 1 or more columns, together unique
+    string_list columns{};           // the columns that a row comes with
+    std::vector<condition> where{};  // conditions that a row must fulfil to be claimed
+    std::vector<order_by> order{};   // needed to claim more than one
     lock_strength strength = lock_strength::update;
     time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
     // For a cluster that could be written to at several nodes: as in database_settings.

@@ -2,6 +2,8 @@
 // Fire times of tasks: cron expressions in a time zone, and plain periods.
 //
 //   const auto nightly = leasehold::schedule::cron("30 2 * * MON-FRI", "Europe/Berlin");
+//   const auto now = leasehold::schedule::instant{std::chrono::floor<std::chrono::microseconds>(
+//       std::chrono::system_clock::now().time_since_epoch())};
 //   const auto tick = nightly.previous(now);  // the fire time that is current
 //
 // | field        | values                | each is a list of values and ranges, with steps  |

@@ -97,13 +97,14 @@
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/handle.hpp"
+#include "leasehold/string_list.hpp"
 
 namespace leasehold {
 
 struct versioned_mapping {
     qualified_name table{};
-    std::vector<std::string> key{};  // 1 or more columns, together unique
-    std::string version{};           // a NOT NULL integer, counted up to 2^63 - 1 at most
+    string_list key{};      // 1 or more columns, together unique
+    std::string version{};  // a NOT NULL integer, counted up to 2^63 - 1 at most
     state_column state{};
     std::vector<condition> available{};  // further conditions that a row must fulfil to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
@@ -112,7 +113,7 @@ struct versioned_mapping {
     std::string expires_at{};                         // the end of the claim's term; null: never
     std::optional<std::chrono::microseconds> term{};  // with expires_at: 1 ms to 366 days
     time_kind times = time_kind::instant;
-    std::vector<std::string> columns{};  // the columns that a row comes with
+    string_list columns{};  // the columns that a row comes with
     // The text for claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
     // with as much of the former as a narrow column has room for, which needs 12 characters. A text
     // that you choose is compared too, and does not end in a blank. Give each program another one:

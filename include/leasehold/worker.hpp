@@ -44,7 +44,7 @@
 //
 // One run() at a time works under a session; a second one of the same object throws
 // invalid_argument. A job that could not be given back, since the database did not answer, is given
-// back by the next run() of the worker, or rescued when the session has ended.
+// back by the next run() under the same session, or rescued when that has ended.
 //
 // Promises: a job that was claimed is held by the session's heartbeat; when this process dies it is
 // available again within the session's ttl and some seconds, rescued by any worker of the queue.
@@ -97,6 +97,7 @@
 #include "leasehold/handle.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/string_list.hpp"
 
 namespace leasehold {
 
@@ -162,17 +163,8 @@ private:
 
 using job_handler = callable<void(job&)>;
 
-// Takes names in braces, `{"mail", "sms"}`, or a vector of them. A plain vector would read
-// `{{"mail", "sms"}}` as one name between two pointers.
-struct queue_names : std::vector<std::string> {
-    queue_names() = default;
-    queue_names(std::vector<std::string> names) : vector(std::move(names)) {}
-    template <std::convertible_to<std::string>... Name>
-    queue_names(Name&&... names) : vector{std::string(std::forward<Name>(names))...} {}
-};
-
 struct worker_settings {
-    queue_names queues{};  // 1 to 100
+    string_list queues{};  // 1 to 100
     int concurrency = 4;   // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process, count against the limits of their queue, and have one
@@ -215,8 +207,9 @@ struct worker_report {
     std::int64_t returned = 0;  // snoozed, released, given back
     std::int64_t discarded = 0;
     std::int64_t cancelled = 0;
-    std::int64_t lost = 0;     // ends that were refused, because the claim was gone
-    std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
+    std::int64_t lost = 0;  // ends that were refused, or never sent: the claim was gone
+    // Ends that may have been carried out, and calls of complete_in() whose commit is not known.
+    std::int64_t unknown = 0;
     std::int64_t rescued = 0;
     std::int64_t abandoned = 0;     // jobs that were given back while their handlers still ran
     std::vector<left_jobs> left{};  // set with stop_when_idle

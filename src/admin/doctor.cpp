@@ -30,16 +30,21 @@ using std::chrono::microseconds;
 
 void require_valid(const diagnosis_settings& settings) {
     using namespace std::chrono_literals;
-    const bool is_valid = settings.held_longer_than >= 1s && settings.waiting_longer_than >= 1s &&
-                          settings.snapshot_older_than >= 1s && settings.dead_longer_than >= 1s &&
-                          settings.clock_difference >= 1ms && settings.connections_percent >= 0 &&
+    const auto is_age = [](std::chrono::seconds age) {
+        return age >= 1s && age <= 100 * 366 * 24h;
+    };
+    const bool is_valid = is_age(settings.held_longer_than) &&
+                          is_age(settings.waiting_longer_than) &&
+                          is_age(settings.snapshot_older_than) &&
+                          is_age(settings.dead_longer_than) && settings.clock_difference >= 1ms &&
+                          settings.clock_difference <= 24h && settings.connections_percent >= 0 &&
                           settings.connections_percent <= 100 && settings.max_dead_rows >= 0 &&
                           settings.max_history_length >= 0 && settings.max_slot_bytes >= 0;
     if (is_valid) return;
     throw error(
         errc::invalid_argument,
-        "a limit of the doctor is out of range: times are 1 s at least, connections_percent is 0 "
-        "to 100, and nothing is negative"
+        "a limit of the doctor is out of range: ages are 1 s to 100 years, clock_difference is "
+        "1 ms to a day, connections_percent is 0 to 100, and nothing is negative"
     );
 }
 

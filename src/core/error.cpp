@@ -8,6 +8,7 @@
 #include "core/utf8.hpp"
 #include "leasehold/callable.hpp"
 #include "leasehold/handle.hpp"
+#include "leasehold/url_source.hpp"
 
 namespace leasehold {
 namespace {
@@ -126,10 +127,29 @@ error reworded(const error& cause, const std::string& message, bool outcome_unkn
     );
 }
 
+std::string words_of_thrown() {
+    try {
+        throw;
+    } catch (const std::exception& thrown) {
+        return thrown.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
 std::string about_a_missing_right(std::string_view server_words) {
     return (server_words.empty() ? "" : ": " + printable_utf8(server_words)) +
            ": connect as another user, or have the right granted; `leasehold migrate sql --grants "
            "USER` prints those that leasehold's own tables need";
+}
+
+url_text::url_text(const char* url) {
+    if (url == nullptr) {
+        throw error{
+            errc::invalid_argument,
+            "a null pointer is no URL of a database: is the environment variable set?"};
+    }
+    url_ = url;
 }
 
 void refuse_empty_callable() {

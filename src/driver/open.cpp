@@ -71,7 +71,7 @@ std::vector<std::string_view> drivers_built_in() {
     return names;
 }
 
-database open(std::string_view url, database_settings settings) {
+database open(url_text url, database_settings settings) {
     return open([url = std::string{url}] { return url; }, std::move(settings));
 }
 

@@ -178,7 +178,7 @@ private:
 
 }  // namespace
 
-database open(std::string_view url, database_settings settings) {
+database open(url_text url, database_settings settings) {
     return open([url = std::string{url}] { return url; }, std::move(settings));
 }
 

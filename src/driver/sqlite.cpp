@@ -444,7 +444,7 @@ std::unique_ptr<connection> connect(
 
 namespace sqlite {
 
-database open(std::string_view url, database_settings settings) {
+database open(url_text url, database_settings settings) {
     const std::string path = sqlite::path_of(url);
     if (!settings.names.schema.empty()) {
         throw error(errc::invalid_argument, "SQLite has no schemas; set a table prefix instead");

@@ -143,10 +143,14 @@ new_job job_at(const job_schedule& what, schedule::instant when) {
     constexpr std::string_view place = "{fire_time}";
     new_job made = what.job;
     const std::string time = text_of(when);
-    for (auto at = made.payload.find(place); at != std::string::npos;
-         at = made.payload.find(place, at + time.size())) {
-        made.payload.replace(at, place.size(), time);
+    const std::string_view before = what.job.payload;
+    made.payload.clear();
+    std::size_t from = 0;
+    for (auto at = before.find(place); at != before.npos; at = before.find(place, from)) {
+        made.payload.append(before, from, at - from).append(time);
+        from = at + place.size();
     }
+    made.payload.append(before, from);
     if (made.unique_key.empty()) made.unique_key = what.name + "@" + time;
     return made;
 }

@@ -76,12 +76,15 @@ const char* name_of(job_stop_reason reason) noexcept {
 std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept {
-    std::chrono::microseconds delay = policy.delay;
-    for (int each = 1; each < attempts && delay < policy.max_delay; ++each) delay *= 2;
-    delay = std::min<std::chrono::microseconds>(delay, policy.max_delay);
-    const double kept = 1 - std::clamp(jitter, 0.0, 1.0) / 2;
-    return std::chrono::microseconds{
-        static_cast<std::int64_t>(static_cast<double>(delay.count()) * kept)};
+    using std::chrono::microseconds;
+    constexpr std::chrono::milliseconds none{0}, longest = std::chrono::hours{24 * 366};
+    microseconds delay = std::clamp(policy.delay, none, longest);
+    const microseconds most = std::clamp(policy.max_delay, none, longest);
+    for (int each = 1; each < attempts && delay > none && delay < most; ++each) delay *= 2;
+    delay = std::min(delay, most);
+    const double left_out = jitter > 0 ? std::min(jitter, 1.0) / 2 : 0.0;  // also if no number
+    const double cut = static_cast<double>(delay.count()) * left_out;
+    return delay - microseconds{static_cast<std::int64_t>(cut)};
 }
 
 // ------------------------------------------------------------------------- what handlers see

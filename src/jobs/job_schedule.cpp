@@ -25,6 +25,8 @@ void require_valid(const job_schedule& what) {
     }
     require_name(what.queue, "queue");
     require_valid(what.job, job_queue_settings{}.max_payload_bytes);
+    constexpr schedule::instant longest_text{std::chrono::microseconds{1}};
+    require_valid(job_at(what, longest_text), job_queue_settings{}.max_payload_bytes);
     if (what.job.run_at || what.job.delay != what.job.delay.zero()) {
         refuse_input("the job of a schedule has no run_at and no delay: its fire times say when");
     }

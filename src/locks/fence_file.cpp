@@ -42,11 +42,9 @@ private:
     int number_;
 };
 
-void lock(
-    const open_file& what, const std::filesystem::path& path, std::chrono::milliseconds most
-) {
+void lock(const open_file& what, const std::filesystem::path& path, wait_time most) {
     constexpr polling polls{std::chrono::milliseconds{1}, std::chrono::milliseconds{50}};
-    const bool is_ours = keep_asking({wait_time{most}, {}}, polls, {}, false, [&] {
+    const bool is_ours = keep_asking({most, {}}, polls, {}, false, [&] {
         if (flock(what.number(), LOCK_EX | LOCK_NB) == 0) return true;
         if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "lock");
         return false;
@@ -103,9 +101,9 @@ void keep_entry(const std::filesystem::path& path) {
 
 }  // namespace
 
-void fence_file::admit(
-    fencing_token token, const callable<void()>& action, std::chrono::milliseconds timeout
-) const {
+void fence_file::admit(fencing_token token, const callable<void()>& action, wait_time timeout)
+    const {
+    if (!action) refuse_empty_callable();  // before the token is admitted
     if (token.number < 1) {
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/handle_maker.hpp"
 #include "core/utf8.hpp"
 #include "core/wait_by.hpp"
@@ -112,8 +113,8 @@ private:
                 const hold& what = told->what();
                 try {
                     on_lost(what.token, told->reason());
-                } catch (const std::exception& thrown) {
-                    const std::string said = "on_lost has thrown: " + std::string{thrown.what()};
+                } catch (...) {
+                    const std::string said = "on_lost has thrown: " + words_of_thrown();
                     handle->tell({event_kind::warning, what.key.name(), what.token.number, said});
                 }
             }

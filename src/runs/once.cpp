@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "core/error.hpp"
 #include "core/handle_maker.hpp"
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
@@ -171,14 +172,7 @@ public:
     // Never throws: the exception that is being handled is the one to tell of.
     void finish_failed() noexcept {
         try {
-            run_result failed{.has_succeeded = false};
-            try {
-                throw;
-            } catch (const std::exception& thrown) {
-                failed.message = thrown.what();
-            } catch (...) {
-                failed.message = "an exception that is no std::exception";
-            }
+            const run_result failed{.has_succeeded = false, .message = words_of_thrown()};
             (void)finish_rest(failed);  // a run that is not ours any more has told of its loss
         } catch (const std::exception& failure) {
             tell_of(failure);

@@ -18,6 +18,8 @@
 namespace leasehold {
 namespace {
 
+constexpr std::chrono::milliseconds max_timeout = std::chrono::hours{24 * 366 * 100};
+
 void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
     // A hold whose session has no row is freed at once, and nothing else says that its key is
@@ -68,7 +70,7 @@ public:
           stores_(stores),
           settings_(settings),
           stop_at_(
-              settings.timeout ? local_clock::now() + *settings.timeout
+              settings.timeout ? local_clock::now() + std::min(*settings.timeout, max_timeout)
                                : local_clock::time_point::max()
           ) {}
 

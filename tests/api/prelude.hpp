@@ -1,6 +1,7 @@
 #pragma once
 // The objects that the programs of refused.txt use.
 #include <chrono>
+#include <cstdlib>
 #include <span>
 #include <stop_token>
 #include <vector>

@@ -93,7 +93,7 @@ way lending(
         open};
 }
 
-opener at(database (*open)(std::string_view, database_settings), const std::string& url) {
+opener at(database (*open)(url_text, database_settings), const std::string& url) {
     return [=](database_settings settings) { return open(url, std::move(settings)); };
 }
 

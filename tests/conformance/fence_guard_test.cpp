@@ -167,6 +167,14 @@ TEST_F(fence_file_suite, actions_exclude_each_other_and_give_up_waiting) {
     EXPECT_EQ(unprotected.load(), 40);
 }
 
+TEST_F(fence_file_suite, an_empty_action_admits_no_token) {
+    const fence_file guard{folder_ / "fence"};
+    const auto failed = thrown_by([&] { guard.admit({5}, nullptr, std::chrono::hours::max()); });
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->code(), errc::invalid_argument);
+    EXPECT_FALSE(guard.highest());
+}
+
 TEST_F(fence_file_suite, what_is_no_number_is_never_taken_for_one) {
     const fence_file guard{folder_ / "fence"};
     for (const char* bad : {"", "x", "12x", "-3", "99999999999999999999"}) {

@@ -486,6 +486,8 @@ TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
     refused([](job_schedule& what) { what.job.run_at = schedule::instant{}; }, "run_at");
     refused([](job_schedule& what) { what.job.conflict = on_conflict::fail; }, "fail");
     refused([](job_schedule& what) { what.job.retry.max_attempts = 0; }, "attempts");
+    const std::string full(job_queue_settings{}.max_payload_bytes - 11, ' ');
+    refused([&](job_schedule& what) { what.job.payload = full + "{fire_time}"; }, "its times");
     refused([](job_schedule& what) { what.max_catch_up = 0; }, "max_catch_up");
     refused([](job_schedule& what) { what.max_catch_up = 1001; }, "max_catch_up");
     refused([](job_schedule& what) { what.max_late = 0s; }, "max_late");

@@ -92,16 +92,22 @@ TEST_F(observer_suite, a_run_that_is_not_to_be_is_told_with_its_reason) {
 
 TEST_F(observer_suite, an_on_lost_that_throws_is_told_and_ends_nothing_else) {
     session mine{watched(), calm("mine")};
-    const key name = fresh("office");
-    election_settings settings;
-    settings.on_lost = [](fencing_token, loss_reason) { throw std::runtime_error{"no ink"}; };
-    auto leading = leader_election{mine, name, settings}.try_campaign();
-    ASSERT_TRUE(leading);
-    EXPECT_EQ(leading->resign(), release_outcome::released);
-    const auto warned = told(event_kind::warning, name);
-    ASSERT_TRUE(warned);
-    EXPECT_EQ(warned->detail, "on_lost has thrown: no ink");
-    EXPECT_TRUE(mine.is_live());
+    for (const bool is_standard : {true, false}) {
+        const key name = fresh("office");
+        election_settings settings;
+        settings.on_lost = [&](fencing_token, loss_reason) {
+            if (is_standard) throw std::runtime_error{"no ink"};
+            throw 42;
+        };
+        auto leading = leader_election{mine, name, settings}.try_campaign();
+        ASSERT_TRUE(leading);
+        EXPECT_EQ(leading->resign(), release_outcome::released);
+        const auto warned = told(event_kind::warning, name);
+        ASSERT_TRUE(warned);
+        const std::string words = is_standard ? "no ink" : "an exception that is no std::exception";
+        EXPECT_EQ(warned->detail, "on_lost has thrown: " + words);
+        EXPECT_TRUE(mine.is_live());
+    }
 }
 
 TEST_F(observer_suite, a_hand_over_is_told_by_who_releases_and_a_grant_by_who_waited) {

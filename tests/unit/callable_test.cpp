@@ -31,10 +31,13 @@ TEST(callable_test, a_lambda_a_function_and_an_object_are_called) {
         ASSERT_TRUE(each);
         EXPECT_EQ(each(2), 4);
     }
-    int seen = 0;
-    const callable<void(int)> drops_the_result = [&](int number) { return seen = number; };
-    drops_the_result(7);
-    EXPECT_EQ(seen, 7);
+}
+
+TEST(callable_test, a_result_that_nobody_would_look_at_is_refused) {
+    static_assert(!std::is_constructible_v<callable<void(int)>, decltype(&doubled)>);
+    static_assert(!std::is_constructible_v<callable<void()>, callable<int()>>);
+    static_assert(std::is_constructible_v<callable<void()>, callable<void()>>);
+    static_assert(std::is_constructible_v<callable<long(int)>, decltype(&doubled)>);
 }
 
 TEST(callable_test, one_that_can_only_be_moved_is_taken_and_shared_by_copies) {
@@ -57,7 +60,7 @@ TEST(callable_test, what_is_empty_makes_an_empty_one_which_says_so_when_it_is_ca
           action{nullptr},
           action{no_function},
           action{std::function<void()>{}},
-          action{callable<int()>{}}}) {
+          action{callable<void()>{}}}) {
         EXPECT_FALSE(each);
         try {
             each();

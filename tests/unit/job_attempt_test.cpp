@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace leasehold::testing {
 namespace {
 
@@ -31,6 +33,22 @@ TEST(job_attempt, each_step_has_its_state) {
         EXPECT_EQ(state_after(step, delay, attempts, max_attempts), to)
             << static_cast<int>(step) << " after attempt " << attempts;
     }
+}
+
+TEST(job_attempt, a_delay_doubles_up_to_its_maximum_whatever_the_policy_says) {
+    const retry_policy policy{.delay = 5s, .max_delay = 1min};
+    EXPECT_EQ(delay_after(policy, 1, 0), 5s);
+    EXPECT_EQ(delay_after(policy, 2, 0), 10s);
+    EXPECT_EQ(delay_after(policy, 2, 1), 5s);
+    EXPECT_EQ(delay_after(policy, 2, std::numeric_limits<double>::quiet_NaN()), 10s);
+    constexpr int most = std::numeric_limits<int>::max();
+    EXPECT_EQ(delay_after(policy, most, -1), 1min);
+    EXPECT_EQ(delay_after({.delay = 0s}, most, 0), 0s);
+    EXPECT_EQ(delay_after({.delay = -5s, .max_delay = 1h}, most, 0), 0s);
+    EXPECT_EQ(
+        delay_after({.delay = 5s, .max_delay = std::chrono::milliseconds::max()}, most, 0),
+        366 * 24h
+    );
 }
 
 TEST(job_attempt, an_end_is_of_the_claim_and_carries_the_words) {

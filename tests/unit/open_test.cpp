@@ -41,6 +41,17 @@ TEST(open_test, what_is_no_scheme_of_ours_is_refused_without_a_word_of_the_passw
     }
 }
 
+// std::getenv() answers so for a variable that is not set.
+TEST(open_test, a_null_pointer_is_no_url) {
+    const char* const none = nullptr;
+    try {
+        static_cast<void>(open(none));
+        ADD_FAILURE() << "not refused";
+    } catch (const error& refused) {
+        EXPECT_EQ(refused.code(), errc::invalid_argument);
+    }
+}
+
 // Opening connects to nothing, so this needs no server.
 TEST(open_test, a_driver_is_there_or_its_switch_is_named) {
     const struct {

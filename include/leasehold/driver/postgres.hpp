@@ -32,7 +32,7 @@ namespace leasehold {
 
 namespace postgres {
 
-LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(url_text url, database_settings settings = {});
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 }  // namespace postgres

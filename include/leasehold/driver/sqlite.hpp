@@ -29,7 +29,7 @@ namespace leasehold {
 namespace sqlite {
 
 // URL: `sqlite:PATH`. `sqlite::memory:` is refused: it could not be shared.
-LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(url_text url, database_settings settings = {});
 // Calls `source` once: a file has no password.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
