@@ -87,6 +87,7 @@ public:
 
     result execute_script(std::string_view sql, const parameters& values) override {
         start();
+        refuse_zero_byte(sql);
         has_run_scripts_ = true;
         const leaving behind{*this};
         result last;
@@ -97,7 +98,6 @@ public:
             const int size = static_cast<int>(sql.size());
             check(sqlite3_prepare_v2(handle_, sql.data(), size, &made, &rest));
             const statement_handle statement{made};
-            if (rest == sql.data()) break;  // SQLite reads no further than a zero byte
             sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
             if (!made) continue;  // a comment or white space
             const std::size_t highest = bind(made, values, bound);
@@ -292,6 +292,12 @@ private:
         );
     }
 
+    // SQLite reads no further than a zero byte: a DELETE would lose the WHERE behind it.
+    static void refuse_zero_byte(std::string_view sql) {
+        if (sql.find('\0') == std::string_view::npos) return;
+        throw error{errc::invalid_argument, "a statement has a zero byte in its text"};
+    }
+
     // SQLite prepares the first statement of a text, and leaves the others out without a word.
     void refuse_second(std::string_view rest) {
         while (rest.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
@@ -301,7 +307,6 @@ private:
             const int code = sqlite3_prepare_v2(handle_, rest.data(), size, &next, &end);
             const statement_handle owned{next};
             if (code != SQLITE_OK || next) refuse_second_statement();
-            if (end == rest.data()) return;  // SQLite reads no further than a zero byte
             rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));  // a comment
         }
     }
@@ -312,6 +317,7 @@ private:
             prepared_.splice(prepared_.begin(), prepared_, found->second);
             return prepared_.front().second.get();
         }
+        refuse_zero_byte(sql);
         sqlite3_stmt* made = nullptr;
         const char* rest = nullptr;
         const int size = static_cast<int>(sql.size());

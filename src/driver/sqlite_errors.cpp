@@ -59,13 +59,13 @@ error error_of(const std::string& path, const failure& what) {
     facts.native_code = what.code;
     facts.server_message = what.words;
     // SQLite has no number for a missing table; its message has not changed since 2000.
-    if ((what.code & 0xff) == SQLITE_ERROR && what.words.starts_with("no such table")) {
+    constexpr std::string_view no_table = "no such table: ";
+    if ((what.code & 0xff) == SQLITE_ERROR && what.words.starts_with(no_table)) {
         return error{
             errc::schema_missing,
-            "SQLite database " + path +
-                " lacks a table: if it is leasehold's, run "
-                "`leasehold migrate`; if that has nothing to do, tables were dropped by hand: "
-                "`leasehold migrate down --to 0`, then up again",
+            "SQLite database " + path + " lacks a table, " + what.words.substr(no_table.size()) +
+                ": if it is leasehold's, run `leasehold migrate`; if that has nothing to do, "
+                "`leasehold doctor` says what was dropped by hand",
             std::move(facts)};
     }
     const errc meaning = classify_sqlite(what.code);

@@ -1,13 +1,18 @@
 // The SQLite driver: parameters, and statements outside of transactions.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "database/database.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/job_queue.hpp"
 #include "leasehold/migrate.hpp"
 #include "statements.hpp"
 #include "support/folder.hpp"
@@ -42,6 +47,18 @@ TEST_F(sqlite_test, parameters_are_numbered_as_on_every_engine) {
     testing::expect_numbers_across_a_script(inside);
 }
 
+// `borrow(…)` alone is a temporary, which ends before the reference does.
+TEST_F(sqlite_test, a_reference_keeps_what_borrow_has_made) {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "app.db").c_str(), &handle), SQLITE_OK);
+    const std::unique_ptr<sqlite3, int (*)(sqlite3*)> lent{handle, sqlite3_close};
+    ASSERT_EQ(sqlite3_exec(lent.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    const transaction_ref inside = borrow(lent.get());
+    job_queue{db_, "mail"}.enqueue_in(inside, {});
+    ASSERT_EQ(sqlite3_exec(lent.get(), "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+    EXPECT_EQ(list_jobs(db_).items.size(), 1U);
+}
+
 TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     db_.execute("CREATE TABLE note (n INTEGER)");
     EXPECT_EQ(db_.execute("INSERT INTO note VALUES ($1)", {7U}).affected_rows, 1);
@@ -68,8 +85,41 @@ TEST_F(sqlite_test, a_second_statement_in_one_call_is_refused_and_the_first_not_
     EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 0);
     db_.execute("INSERT INTO note VALUES (1); -- the only one\n /* and the end */ ;");
     EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
-    using namespace std::string_view_literals;  // SQLite reads no further than a zero byte
-    EXPECT_EQ(db_.execute("SELECT 2\0"sv).rows.at(0).integer(0), 2);
+}
+
+// SQLite reads no further than a zero byte: the DELETE would have no WHERE.
+TEST_F(sqlite_test, a_statement_with_a_zero_byte_is_refused_and_not_cut_off) {
+    using namespace std::string_view_literals;
+    db_.execute("CREATE TABLE note (n INTEGER)");
+    db_.execute("INSERT INTO note VALUES (1)");
+    const auto refused = [](const auto& executes) {
+        try {
+            executes("DELETE FROM note\0 WHERE n = 2"sv);
+            ADD_FAILURE();
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::invalid_argument) << failure.what();
+        }
+    };
+    refused([&](std::string_view sql) { db_.execute(sql); });
+    refused([&](std::string_view sql) {
+        transaction tx = db_.begin();
+        tx.execute(sql);
+    });
+    refused([&](std::string_view sql) {
+        db_.inner()->use([&](connection& on, store_set&) { on.execute_script(sql, {}); });
+    });
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
+}
+
+TEST_F(sqlite_test, a_missing_table_is_named) {
+    try {
+        db_.execute("SELECT * FROM invoice");
+        ADD_FAILURE();
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::schema_missing);
+        EXPECT_NE(std::string{failure.what()}.find("a table, invoice"), std::string::npos)
+            << failure.what();
+    }
 }
 
 // This is like a full disk. The program waits for room as for a server that is away.
