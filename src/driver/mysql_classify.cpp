@@ -117,6 +117,7 @@ constexpr std::array meanings{
     meaning{5010, errc::connection_failed},  // of libmariadb: a way to log in that is not allowed
     meaning{5013, errc::connection_lost},    // ERR_NET_READ of libmariadb
     meaning{5014, errc::connection_lost},    // ERR_NET_WRITE
+    meaning{5026, errc::connection_lost},    // ERR_MISSING_ERROR_INFO: an error cut short
     meaning{9001, errc::transient},          // ProxySQL: no server took the statement in time
 };
 

@@ -99,17 +99,29 @@ std::vector<row> rows_of(sql::ResultSet& from) {
     return rows;
 }
 
+// Without an error of its own the client could not read the rows that were announced.
+std::unique_ptr<sql::ResultSet> announced_rows(sql::Statement& from) {
+    constexpr int lost = 2013;  // SERVER_LOST
+    std::unique_ptr<sql::ResultSet> rows{from.getResultSet()};
+    if (rows == nullptr) throw sql::SQLException("the rows did not come", "HY000", lost);
+    return rows;
+}
+
 // `left`: the number of statements that may still answer with "OK", which looks like the end of all
 // answers.
-void drain(sql::Statement& from, std::size_t left) noexcept {
-    try {
-        for (std::size_t quiet = 0; quiet <= left;) {
-            if (from.getMoreResults()) {
-                const std::unique_ptr<sql::ResultSet> skipped{from.getResultSet()};
-            } else {
-                ++quiet;
-            }
+void drain(sql::Statement& from, std::size_t left) {
+    for (std::size_t quiet = 0; quiet <= left;) {
+        if (from.getMoreResults()) {
+            announced_rows(from);
+        } else {
+            ++quiet;
         }
+    }
+}
+
+void drain_after_error(sql::Statement& from, std::size_t left) noexcept {
+    try {
+        drain(from, left);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // After an error there are no more answers, and the one to report is thrown already.
     }
@@ -117,8 +129,7 @@ void drain(sql::Statement& from, std::size_t left) noexcept {
 
 void take(sql::Statement& from, bool has_rows, bool is_first, result& into) {
     if (has_rows) {
-        const std::unique_ptr<sql::ResultSet> rows{from.getResultSet()};
-        if (rows != nullptr) into.rows = rows_of(*rows);
+        into.rows = rows_of(*announced_rows(from));
     } else if (is_first) {
         into.affected_rows = static_cast<std::int64_t>(from.getUpdateCount());
     }
@@ -148,10 +159,15 @@ result exchange(
             is_query = statement->getMoreResults();
         }
     } catch (...) {
-        drain(*statement, statements - answered);
+        drain_after_error(*statement, statements - answered);
         throw;
     }
-    drain(*statement, 0);
+    try {
+        drain(*statement, 0);
+    } catch (...) {
+        --answered;  // a procedure that fails after its first rows
+        throw;
+    }
     return found;
 }
 

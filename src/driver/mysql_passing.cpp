@@ -61,6 +61,7 @@ constexpr std::array passing{
     5013,  // ERR_NET_READ of libmariadb
     5014,  // ERR_NET_WRITE
     5015,  // ERR_NET_UNCOMPRESS: cut off within
+    5026,  // ERR_MISSING_ERROR_INFO: as 5015
     9001,  // ProxySQL: none of its servers took the connection in time
 };
 

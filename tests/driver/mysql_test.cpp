@@ -233,6 +233,17 @@ TEST_F(mysql_test, further_answers_of_a_procedure_are_drained) {
     EXPECT_EQ(number_from(*on, "SELECT 4"), 4);
 }
 
+// Its first rows are no success: the caller would commit the half of its work.
+TEST_F(mysql_test, a_procedure_that_fails_after_its_rows_has_failed) {
+    const auto on = open();
+    on->execute(
+        named("CREATE PROCEDURE {t}() BEGIN SELECT 1; "
+              "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'too late'; END")
+    );
+    EXPECT_THROW(on->execute(named("CALL {t}()")), error);
+    EXPECT_EQ(number_from(*on, "SELECT 4"), 4);
+}
+
 TEST_F(mysql_test, a_transaction_is_committed_or_rolled_back) {
     const auto on = open();
     const auto other = open();

@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{5010, errc::connection_failed},
         expectation{5013, errc::connection_lost},
         expectation{5014, errc::connection_lost},
+        expectation{5026, errc::connection_lost},
         expectation{1927, errc::connection_lost},
         expectation{2006, errc::connection_lost},
         expectation{2013, errc::connection_lost},
@@ -334,7 +335,8 @@ INSTANTIATE_TEST_SUITE_P(
          2055,
          5013,
          5014,
-         5015},
+         5015,
+         5026},
         true
     ))
 );
