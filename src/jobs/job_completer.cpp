@@ -72,14 +72,15 @@ job_retention job_completer::kept_for(const std::string& queue, const std::vecto
 }
 
 job_completer::parcel job_completer::exchange(
-    const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next
+    std::vector<ended_job>& ends, std::size_t wanted, bool claims_next
 ) {
     queues_.session->require_live();
     worker_queue* const from = wanted > 0 ? fetcher_.next_promising() : nullptr;
     parcel back;
-    back.ends.resize(ends.size());
     std::map<std::string, std::vector<std::size_t>> places;
-    for (std::size_t at = 0; at < ends.size(); ++at) places[ends[at].queue].push_back(at);
+    for (std::size_t at = 0; at < ends.size(); ++at) {
+        if (!ends[at].is_answered) places[ends[at].queue].push_back(at);
+    }
     const std::vector<std::size_t> own = from ? places[from->name] : std::vector<std::size_t>{};
     if (from) places.erase(from->name);
     // The claim is sent last, so that the failure of an earlier statement does not lose claimed
@@ -96,7 +97,7 @@ job_completer::parcel job_completer::exchange(
 }
 
 void job_completer::send(
-    const std::vector<ended_job>& ends,
+    std::vector<ended_job>& ends,
     const std::vector<std::size_t>& places,
     worker_queue& queue,
     std::size_t wanted,
@@ -108,8 +109,10 @@ void job_completer::send(
     const claim_request request = fetcher_.request(queue, wanted);
     const job_retention kept = kept_for(queue.name, own);
     job_store::finished_and_claimed both;
+    bool is_sent = false;
     try {
         queues_.use([&](connection& on, store_set& stores) {
+            is_sent = true;
             if (wanted == 0) {
                 both.finished =
                     stores.get<job_store>().finish(on, queues_.session->id(), own, kept);
@@ -123,30 +126,41 @@ void job_completer::send(
         });
     } catch (const error&) {
         if (wanted > 0) fetcher_.note_in_doubt(queue);
+        for (const std::size_t at : places) ends[at].was_sent |= is_sent;
         throw;
     }
-    for (std::size_t at = 0; at < places.size(); ++at) back.ends[places[at]] = both.finished[at];
+    for (std::size_t at = 0; at < places.size(); ++at) {
+        ends[places[at]].is_answered = true;
+        ends[places[at]].became = both.finished[at];
+    }
     if (wanted > 0) {
         back.jobs = std::move(both.claimed.jobs);
         back.was_refused = both.claimed.session_has_ended;
         back.look_by = fetcher_.note_claims(queue, request, back.jobs);
     }
-    resolve(ends, places, back);
+    resolve(ends, places);
 }
 
-// The state of a job whose end was sent before without an answer, and now finds no claim. If the
-// session still lives, that end was carried out: only an end takes a claim from a live session. The
-// job's row has the state; if the row is gone, or belongs to another claim, the end tells it.
+// The state of a job whose end finds no claim, but which may have ended before: the end was sent
+// without an answer, or complete_in() was committed. If the session still lives, one of the two was
+// carried out: only an end takes a claim from a live session. The job's row has the state; if the
+// row is gone, or belongs to another claim, the end tells it.
 // nullopt if the session may have ended first, or if the row is gone and the end would have left
-// one: the job was cancelled, as this worker did not hear, or has gone on and ended elsewhere.
+// one: the job was completed, or cancelled, as this worker did not hear, or ended elsewhere later.
 std::optional<job_state> job_completer::state_behind(const ended_job& one) {
+    if (one.is_in_transaction && !one.was_sent && queues_.session->is_live()) {
+        return job_state::completed;
+    }
     const auto found = queues_.use([&](connection& on, store_set& stores) {
         return stores.get<job_queue_store>().describe(on, one.end.id);
     });
     const bool goes_on = one.presumed == job_state::available ||
                          one.presumed == job_state::scheduled ||
                          one.presumed == job_state::retryable;
-    if (!found && goes_on) return std::nullopt;
+    const auto kept = known_kept(one.queue);
+    const bool stays = one.presumed == job_state::discarded &&
+                       (one.is_in_transaction || !kept || kept->discarded > kept->discarded.zero());
+    if (!found && (goes_on || stays)) return std::nullopt;
     if (!found || found->token != one.end.token) {
         return queues_.session->is_live() ? std::optional{one.presumed} : std::nullopt;
     }
@@ -155,6 +169,7 @@ std::optional<job_state> job_completer::state_behind(const ended_job& one) {
                           (one.presumed == job_state::retryable && found->attempts != one.attempt);
     const bool is_as_expected =
         found->state == job_state::cancelled ||
+        (one.is_in_transaction && found->state == job_state::completed) ||
         (goes_on ? found->state < job_state::completed : found->state == one.presumed);
     return is_as_expected && !is_other ? std::optional{found->state} : std::nullopt;
 }
@@ -162,15 +177,15 @@ std::optional<job_state> job_completer::state_behind(const ended_job& one) {
 // Repeats a request that fails. An outage leaves ends unknown, but loses none of the jobs that were
 // claimed with them.
 void job_completer::resolve(
-    const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
+    std::vector<ended_job>& ends, const std::vector<std::size_t>& places
 ) noexcept {
     constexpr int max_failures = 3;
     int failures = 0;  // in a row
     for (auto at = places.begin(); at != places.end();) {
-        const ended_job& each = ends[*at];
-        const bool is_open = !back.ends[*at] && each.was_sent && !each.is_in_transaction;
+        ended_job& each = ends[*at];
+        const bool is_open = !each.became && (each.was_sent || each.is_in_transaction);
         try {
-            if (is_open) back.ends[*at] = state_behind(each);
+            if (is_open) each.became = state_behind(each);
             failures = 0;
             ++at;
         } catch (const error& failure) {
@@ -189,9 +204,8 @@ void job_completer::free_behind(
     const std::vector<ended_job>& ends, parcel& back, worker_queue* from, bool claims_next
 ) {
     std::set<std::string> freed, notified;
-    for (std::size_t at = 0; at < ends.size(); ++at) {
-        const ended_job& each = ends[at];
-        const auto became = back.ends[at];
+    for (const ended_job& each : ends) {
+        const auto became = each.became;
         if (!became && !each.is_in_transaction) continue;
         const bool is_again = became == job_state::available;
         if (each.has_key || is_again || queues_.of(each.queue).has_limits) freed.insert(each.queue);

@@ -20,18 +20,18 @@ class job_completer final : public job_desk {
 public:
     job_completer(worker_queues& of, job_fetcher& with) : queues_(of), fetcher_(with) {}
 
-    // exchange() sends the ends, and claims `wanted` jobs in the first promising queue. It throws
-    // the error of what failed; the caller sends the ends again then.
+    // exchange() sends the ends that have no answer, notes their answers in them, and claims
+    // `wanted` jobs in the first promising queue. It throws the error of what failed; the caller
+    // calls again with all the ends then.
     struct parcel {
-        job_store::end_states ends{};  // nullopt: its claim had gone, or its state is unknown
-        std::string queue{};           // of the jobs
+        std::string queue{};  // of the jobs
         std::vector<claimed_job> jobs{};
         bool was_refused = false;                          // the session has ended
         std::optional<local_clock::time_point> look_by{};  // jobs may be startable then
     };
     // These ends may make jobs available that are not claimed with them: with `claims_next` this
     // worker claims those next; otherwise it tells other workers.
-    parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next);
+    parcel exchange(std::vector<ended_job>& ends, std::size_t wanted, bool claims_next);
 
     // Heeds a look: some jobs of the queues are needed by others, and how long ended ones are kept.
     void note_needed(bool some_are) noexcept { some_are_needed_ = some_are; }
@@ -56,16 +56,14 @@ private:
     // Sends the ends of one queue, which have these indexes in `ends`, together with a claim if one
     // is wanted.
     void send(
-        const std::vector<ended_job>& ends,
+        std::vector<ended_job>& ends,
         const std::vector<std::size_t>& places,
         worker_queue& queue,
         std::size_t wanted,
         parcel& back
     );
     std::optional<job_state> state_behind(const ended_job& one);
-    void resolve(
-        const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
-    ) noexcept;
+    void resolve(std::vector<ended_job>& ends, const std::vector<std::size_t>& places) noexcept;
     void free_behind(
         const std::vector<ended_job>& ends, parcel& back, worker_queue* from, bool claims_next
     );

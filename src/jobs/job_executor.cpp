@@ -4,6 +4,7 @@
 #include <iterator>
 #include <new>
 
+#include "core/error.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
@@ -37,22 +38,20 @@ struct outcome {
     std::int64_t worker_report::*count;
 };
 
-outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
+outcome outcome_of(const ended_job& one) {
     using why = event_reason;
-    if (!became) {
-        // A handler that threw may have rolled its transaction back.
-        const bool is_certain = !one.was_sent || one.has_returned;
-        if (one.is_in_transaction && is_certain) return {why::completed, &worker_report::completed};
-        if (one.was_sent) return {why::unknown, &worker_report::unknown};
+    if (!one.became) {
+        // The transaction of complete_in() may have been rolled back.
+        const bool may_have_ended = one.was_sent || one.is_in_transaction;
+        if (may_have_ended) return {why::unknown, &worker_report::unknown};
         return {why::lost, &worker_report::lost};
     }
-    if (*became == job_state::cancelled) return {why::cancelled, &worker_report::cancelled};
+    if (*one.became == job_state::cancelled) return {why::cancelled, &worker_report::cancelled};
+    if (*one.became == job_state::completed) return {why::completed, &worker_report::completed};
     switch (one.step) {
-        case job_step::complete:
-            return {why::completed, &worker_report::completed};
         case job_step::fail:
             return {
-                *became == job_state::discarded ? why::discarded : why::retried,
+                *one.became == job_state::discarded ? why::discarded : why::retried,
                 &worker_report::failed};
         case job_step::snooze:
             return {why::snoozed, &worker_report::returned};
@@ -60,6 +59,7 @@ outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
             return {why::released, &worker_report::returned};
         case job_step::discard:
             return {why::discarded, &worker_report::discarded};
+        case job_step::complete:
         case job_step::cancel:
             break;
     }
@@ -70,7 +70,6 @@ ended_job end_of(const job::implementation& one, attempt_end end) {
     ended_job made;
     made.queue = one.queue();
     made.step = end.step;
-    made.has_returned = end.has_returned;
     made.end = end_after(one.what(), end.step, end.delay, std::move(end.words));
     made.has_key = !one.what().ordering_key.empty();
     const bool is_asked = one.why_stopped() == job_stop_reason::cancel_requested;
@@ -99,8 +98,8 @@ ended_job returned_end(const job::implementation& one) {
     return end_of(one, returned());
 }
 
-event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
-    const auto [why, count] = outcome_of(one, became);
+event count_end(const ended_job& one, worker_report& sum) {
+    const auto [why, count] = outcome_of(one);
     ++(sum.*count);
     event made{event_kind::job_ended};
     made.number = one.end.id;
@@ -110,7 +109,8 @@ event count_end(const ended_job& one, std::optional<job_state> became, worker_re
     made.reason = why;
     made.took = one.ran;
     made.waited = one.waited;
-    const bool is_error = one.step == job_step::fail || one.step == job_step::discard;
+    const bool is_error = one.became != job_state::completed &&
+                          (one.step == job_step::fail || one.step == job_step::discard);
     const std::string_view words = one.end.words;
     if (is_error) made.detail = words.substr(0, words.find('\n'));
     return made;
@@ -184,9 +184,7 @@ attempt_end job::implementation::judged(const std::optional<std::string>& thrown
     const auto why = why_stopped();
     if (is_completed_in_transaction_) {
         // If the transaction was committed the job is gone, and the database refuses this end.
-        auto end = failed(thrown.value_or("the transaction of complete_in() was not committed"));
-        end.has_returned = !thrown;
-        return end;
+        return failed(thrown.value_or("the transaction of complete_in() was not committed"));
     }
     if (why == job_stop_reason::attempt_timeout) {
         return failed("it took longer than its time limit" + (thrown ? ": " + *thrown : ""));
@@ -204,10 +202,8 @@ attempt_end job::implementation::run(const job_handler& with) {
     try {
         job seen{*this};
         with(seen);
-    } catch (const std::exception& failure) {
-        thrown = failure.what();
     } catch (...) {
-        thrown = "the handler threw what is no std::exception";
+        thrown = words_of_thrown();
     }
     return judged(thrown);
 }

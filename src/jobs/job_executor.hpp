@@ -44,7 +44,6 @@ struct attempt_end {
     job_step step = job_step::complete;
     std::chrono::microseconds delay{0};
     std::string words{};
-    bool has_returned = false;  // after complete_in(), without an exception
 };
 // Gives the job back, with its attempt uncounted.
 inline attempt_end returned() {
@@ -108,9 +107,11 @@ struct ended_job {
     // Set by complete_in(). If the transaction was committed the job is done, and the database
     // refuses this end.
     bool is_in_transaction = false;
-    bool has_returned = false;  // see attempt_end
-    // The end was sent before, or may have been, and got no answer.
-    bool was_sent = false;
+    bool was_sent = false;  // once, without an answer
+    // Set with the answer: `became` is the job's state then; nullopt: its claim had gone, or its
+    // state is unknown.
+    bool is_answered = false;
+    std::optional<job_state> became{};
     bool has_key = false;  // other jobs of the key may wait for its end
     job_state presumed{};  // the state after this end, for when no row has it
     std::string kind{};
@@ -126,9 +127,8 @@ constexpr std::chrono::nanoseconds prefetch_horizon = std::chrono::milliseconds{
 ended_job returned_end(const job::implementation& one);
 // Its views are of `one`.
 event event_of(event_kind what, const job::implementation& one);
-// Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
-// job's state since; nullopt: its claim had gone, or its state is unknown.
-event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
+// Adds one end to the report, and returns its event, whose views are of `one`.
+event count_end(const ended_job& one, worker_report& sum);
 
 class job_executor : public std::enable_shared_from_this<job_executor> {
 public:

@@ -117,7 +117,8 @@ private:
     }
     void take(std::vector<job_executor::task> jobs);
     void give_back_neighbours(std::vector<job_executor::task>& jobs);
-    void count(const std::vector<ended_job>& ends, const job_store::end_states& states);
+    // Counts ends, also those without an answer if nobody asks for one any more.
+    void count(const std::vector<ended_job>& ends);
     void look();
     void look_at_claims();
     void look_at_running();
@@ -165,18 +166,17 @@ void worker::implementation::shift::despite_outages(const std::stop_token& stop,
     }
 }
 
-void worker::implementation::shift::count(
-    const std::vector<ended_job>& ends, const job_store::end_states& states
-) {
+void worker::implementation::shift::count(const std::vector<ended_job>& ends) {
     std::vector<event> told;
     told.reserve(ends.size());
     {
         const thread_guard guard{of_.mutex_};
         worker_report& sum = of_.report_;
-        for (std::size_t at = 0; at < ends.size(); ++at) {
-            const bool has_begun = ends[at].ran.has_value();
-            if (!has_begun && states[at] != job_state::cancelled) continue;
-            told.push_back(count_end(ends[at], states[at], sum));
+        for (const ended_job& each : ends) {
+            const bool has_begun = each.ran.has_value();
+            if (has_begun || each.became == job_state::cancelled) {
+                told.push_back(count_end(each, sum));
+            }
         }
         sum.rescued += maintenance_.take_rescued();
     }
@@ -218,7 +218,6 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     try {
         back = completer_.exchange(ends, wanted, claims_next);
     } catch (...) {
-        for (ended_job& each : ends) each.was_sent = true;
         executor_->put_back(std::move(ends), is_alone);
         next_look_ = {};
         throw;
@@ -237,7 +236,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
         if (is_all) next_look_ = {};
         was_notified_ = tells_more && !is_all;
     }
-    count(ends, back.ends);
+    count(ends);
     std::vector<job_executor::task> jobs;
     for (const claimed_job& each : back.jobs) jobs.push_back(task_of(back.queue, each));
     take(std::move(jobs));
@@ -337,9 +336,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds timeout) {
     while (true) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
-            auto unheard = executor_->take_ends(std::numeric_limits<std::size_t>::max());
-            for (ended_job& each : unheard) each.was_sent |= each.is_in_transaction;  // not asked
-            count(unheard, job_store::end_states(unheard.size()));
+            count(executor_->take_ends(std::numeric_limits<std::size_t>::max()));
             if (!std::exchange(is_told, true)) {
                 executor_->ask_all_to_stop(job_stop_reason::claim_lost);
                 until = std::min(until, local_clock::now() + of_.settings_.stop_timeout);
@@ -396,10 +393,10 @@ void worker::implementation::shift::say_goodbye() {
     if (of_.unsent_.empty() && !fetcher_.is_in_doubt()) return;
     const char* const said =
         of_.unsent_.empty()
-            ? "a worker ends before it is known whether a claim without an answer brings jobs: its "
-              "next run() does them, or others when its session has ended"
-            : "a worker ends while the database does not answer: what it has is given back by its "
-              "next run(), or when its session has ended";
+            ? "a worker ends before it is known whether a claim without an answer brings jobs: the "
+              "next run() under its session does them, or others when that has ended"
+            : "a worker ends while the database does not answer: what it has is given back by the "
+              "next run() under its session, or when that has ended";
     of_.session_->database().tell({event_kind::warning, "", std::ssize(of_.unsent_), said});
 }
 
@@ -423,6 +420,8 @@ void worker::implementation::work_under_one(const std::stop_token& stop) {
         if (!failed) failed = std::current_exception();
     }
     now.end();
+    // The next run() has another session, which could not tell what became of them.
+    if (database_) now.count(std::exchange(unsent_, {}));
     session_->end_work();
     failures_->flush(true);
     if (failed) std::rethrow_exception(failed);

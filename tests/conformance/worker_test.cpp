@@ -75,7 +75,7 @@ TEST_F(worker_suite, one_that_throws_is_tried_again_after_its_delay) {
         throw 42;  // NOLINT(hicpp-exception-baseclass): that is the point
     });
     EXPECT_EQ(state_of(job.id), job_state::discarded) << "that was the last attempt";
-    EXPECT_EQ(info_of(job.id).error, "the handler threw what is no std::exception");
+    EXPECT_EQ(info_of(job.id).error, "an exception that is no std::exception");
 }
 
 TEST_F(worker_suite, a_job_and_what_it_writes_are_one_commit) {

@@ -1,6 +1,8 @@
 // The parts of a worker that send its statements, each alone: fetcher, completer, maintenance.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "jobs/job_attempt.hpp"
 #include "jobs/job_maintenance.hpp"
 #include "leasehold/job_queue.hpp"
@@ -49,6 +51,14 @@ protected:
         parts_.queues.use([](connection& on, store_set& stores) {
             return stores.get<job_queue_store>().rescue(on, "one", 10, {});
         });
+    }
+    struct exchanged : job_completer::parcel {
+        job_store::end_states ends;
+    };
+    exchanged exchange(std::vector<ended_job> ends, std::size_t wanted, bool claims_next) {
+        exchanged both{completer_.exchange(ends, wanted, claims_next), {}};
+        for (const ended_job& each : ends) both.ends.push_back(each.became);
+        return both;
     }
     static bool knows_nothing(const claimed_job&) { return false; }
 
@@ -142,16 +152,16 @@ TEST_F(job_statements_test, a_claim_in_doubt_is_looked_for_until_it_cannot_come_
 
 TEST_F(job_statements_test, ends_travel_with_a_claim) {
     const auto made = queue_.enqueue_many({{}, {}});
-    auto first = completer_.exchange({}, 1, true);
+    auto first = exchange({}, 1, true);
     ASSERT_EQ(first.jobs.size(), 1U);
     EXPECT_EQ(first.jobs[0].id, made.at(0).id);
     EXPECT_EQ(first.queue, "one");
     fetcher_.next_promising();  // the other queue's turn is over
-    const auto next = completer_.exchange({completed(first.jobs[0])}, 1, true);
+    const auto next = exchange({completed(first.jobs[0])}, 1, true);
     EXPECT_EQ(next.ends, (job_store::end_states{job_state::completed}));
     ASSERT_EQ(next.jobs.size(), 1U);
     EXPECT_EQ(next.jobs[0].id, made.at(1).id);
-    const auto last = completer_.exchange({completed(next.jobs[0])}, 0, false);
+    const auto last = exchange({completed(next.jobs[0])}, 0, false);
     EXPECT_EQ(last.ends, (job_store::end_states{job_state::completed}));
     EXPECT_TRUE(last.jobs.empty());
 }
@@ -160,11 +170,9 @@ TEST_F(job_statements_test, an_end_without_an_answer_is_presumed_where_its_claim
     queue_.enqueue({});
     ended_job end = completed(claim(mine_).at(0));
     ASSERT_TRUE(finish(mine_, end).at(0)) << "and that answer was lost";
-    EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
     end.was_sent = true;
-    EXPECT_EQ(
-        completer_.exchange({end}, 0, false).ends, (job_store::end_states{job_state::completed})
-    );
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{job_state::completed}));
 }
 
 // A rescued job has the token of the claim that died, and runs again.
@@ -176,9 +184,40 @@ TEST_F(job_statements_test, an_end_without_an_answer_is_unknown_where_its_job_wa
         end.was_sent = true;
         rescue_jobs_of(dies);
         ASSERT_EQ(state_of(id), job_state::available);
-        EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
+        EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
         ASSERT_TRUE(finish(mine_, completed(claim(mine_).at(0))).at(0));
     }
+}
+
+// After complete_in() each end is a failure, for the case that its transaction was rolled back.
+TEST_F(job_statements_test, an_end_after_complete_in_is_what_the_database_says) {
+    queue_.enqueue({});
+    const claimed_job job = claim(mine_).at(0);
+    ended_job end = ended(job, job_step::fail);
+    end.is_in_transaction = true;
+    ASSERT_TRUE(finish(mine_, completed(job)).at(0)) << "complete_in() was committed";
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{job_state::completed}));
+    end.was_sent = true;
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}))
+        << "the job may have failed by this end, and ended elsewhere";
+    queue_.enqueue({});
+    end = ended(claim(mine_).at(0), job_step::fail);
+    end.is_in_transaction = end.was_sent = true;
+    ASSERT_TRUE(finish(mine_, end).at(0)) << "it was rolled back, and that answer was lost";
+    const auto became = state_of(end.end.id);
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{became}));
+}
+
+// A discarded job stays for a while; its row would be gone if somebody had cancelled it.
+TEST_F(job_statements_test, a_discarded_job_without_a_row_may_have_been_cancelled) {
+    queue_.enqueue({});
+    ended_job end = ended(claim(mine_).at(0), job_step::discard);
+    end.was_sent = true;
+    ASSERT_TRUE(finish(mine_, end).at(0));
+    ASSERT_FALSE(state_of(end.end.id));
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{std::nullopt}));
+    completer_.note_kept("one", {});
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{job_state::discarded}));
 }
 
 TEST_F(job_statements_test, a_failure_without_an_answer_is_known_by_its_attempt) {
@@ -188,15 +227,46 @@ TEST_F(job_statements_test, a_failure_without_an_answer_is_known_by_its_attempt)
     end.was_sent = true;
     const auto became = state_of(id);
     ASSERT_TRUE(became == job_state::retryable || became == job_state::available);
-    EXPECT_EQ(completer_.exchange({end}, 0, false).ends, (job_store::end_states{became}));
+    EXPECT_EQ(exchange({end}, 0, false).ends, (job_store::end_states{became}));
 }
 
 TEST_F(job_statements_test, an_exchange_that_fails_leaves_its_claim_in_doubt) {
     plan_->fail_every("claim", fault::refused);
     session mine{faulty(), settings_of("worker")};
     job_statements parts{mine.inner(), settings_};
-    EXPECT_THROW(parts.completer.exchange({}, 1, true), error);
+    std::vector<ended_job> none;
+    EXPECT_THROW(parts.completer.exchange(none, 1, true), error);
     EXPECT_TRUE(parts.fetcher.is_in_doubt());
+}
+
+// The first queue's answer would not come again, and its end would be unknown.
+TEST_F(job_statements_test, an_exchange_that_fails_midway_keeps_the_answers_that_it_has) {
+    session mine{faulty(), settings_of("worker")};
+    job_statements parts{mine.inner(), settings_};
+    for (const fault how : {fault::refused, fault::lost_on_the_way}) {
+        queue_.enqueue({});
+        const claimed_job job = claim(mine).at(0);
+        ASSERT_TRUE(finish(mine, completed(job)).at(0)) << "complete_in() was committed";
+        ended_job first = ended(job, job_step::fail);
+        first.is_in_transaction = true;
+        ended_job second;
+        second.queue = "two";
+        std::vector<ended_job> ends{first, second};
+        std::atomic<int> seen = 0;
+        plan_->fail_when([&seen, how](std::string_view statement, int) {
+            const bool is_end = statement.find("finish") != statement.npos;
+            return is_end && ++seen > 1 ? std::optional{how} : std::nullopt;
+        });
+        EXPECT_THROW(parts.completer.exchange(ends, 0, false), error);
+        EXPECT_EQ(ends[0].became, job_state::completed);
+        EXPECT_FALSE(ends[1].is_answered);
+        EXPECT_TRUE(ends[1].was_sent);
+        EXPECT_FALSE(ends[0].was_sent);
+        plan_->heal();
+        parts.completer.exchange(ends, 0, false);
+        EXPECT_EQ(ends[0].became, job_state::completed);
+        EXPECT_TRUE(ends[1].is_answered);
+    }
 }
 
 TEST_F(job_statements_test, jobs_that_need_an_ended_one_go_on_when_the_look_tells_of_needs) {
@@ -209,7 +279,7 @@ TEST_F(job_statements_test, jobs_that_need_an_ended_one_go_on_when_the_look_tell
         ASSERT_EQ(claimed.size(), 1U);
         completer_.note_needed(is_known);
         EXPECT_FALSE(completer_.settle()) << "nothing has ended";
-        completer_.exchange({completed(claimed[0])}, 0, false);
+        exchange({completed(claimed[0])}, 0, false);
         EXPECT_EQ(completer_.may_be_unsettled(), !is_known);
         if (!is_known) {
             EXPECT_NE(state_of(behind), job_state::available);
@@ -224,7 +294,7 @@ TEST_F(job_statements_test, jobs_that_need_an_ended_one_go_on_when_the_look_tell
 
 TEST_F(job_statements_test, nobody_waits_where_no_job_is_needed) {
     queue_.enqueue({});
-    completer_.exchange({completed(claim(mine_).at(0))}, 0, false);
+    exchange({completed(claim(mine_).at(0))}, 0, false);
     EXPECT_TRUE(completer_.may_be_unsettled());
     EXPECT_FALSE(completer_.settle());
     EXPECT_FALSE(completer_.may_be_unsettled());
