@@ -25,6 +25,7 @@ namespace {
 // The messages of the tool to its guard.
 constexpr char word_await_all = 'a';
 constexpr char word_dismiss = 'd';
+constexpr char word_earlier = 'e';  // the deadline is earlier than before
 
 local_clock::time_point at(std::int64_t nanoseconds) {
     return local_clock::time_point{std::chrono::nanoseconds{nanoseconds}};
@@ -157,6 +158,7 @@ private:
         char word = 0;
         const auto got = recv(lifeline_, &word, 1, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (got == 1 && word == word_earlier) return;  // heed_deadline() comes next
         if (got == 1 && word == word_await_all) {
             awaits_all_ = true;
             reap();
@@ -273,7 +275,9 @@ std::optional<guard::news> guard::take() noexcept {
 }
 
 void guard::renew(local_clock::time_point deadline) noexcept {
-    board_->deadline = deadline.time_since_epoch().count();
+    const auto at = deadline.time_since_epoch().count();
+    const auto before = board_->deadline.exchange(at);
+    if (at < before) send(lifeline_.number(), &word_earlier, 1, MSG_NOSIGNAL);
 }
 
 void guard::await_all() noexcept {

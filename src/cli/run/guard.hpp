@@ -78,7 +78,8 @@ public:
     int source() const noexcept { return lifeline_.number(); }
     std::optional<news> take() noexcept;
 
-    // The lease lives at least until then.
+    // The lease lives at least until then. May be earlier than before, for a command that has
+    // another lease than before.
     void renew(local_clock::time_point deadline) noexcept;
 
     // Claims the telling of the command to stop: true for the first caller, the tool or the guard.

@@ -24,9 +24,11 @@
 #include "cli/run/events.hpp"
 #include "cli/run/job_command.hpp"
 #include "cli/run/launch.hpp"
+#include "cli/run/line_protocol.hpp"
 #include "cli/run/metrics_file.hpp"
 #include "cli/run/program.hpp"
 #include "cli/run/unstalled_errors.hpp"
+#include "cli/run/work_report.hpp"
 #include "cli/show/job_lines.hpp"
 #include "cli/ticking_line.hpp"
 #include "leasehold/clock.hpp"
@@ -44,12 +46,17 @@ struct work_options {
     int concurrency = 1;
     std::optional<int> prefetch;
     bool stop_when_idle = false;
+    bool takes_lines = false;
     std::string ttl = "30s";
     std::string poll = "1s";
     std::string drain_timeout = "30s";
     std::string stop_timeout = "10s";
     std::optional<std::string> metrics_file;
 };
+
+std::string lines_of(const job_ending& ended) {
+    return (ended.error_tail.empty() ? "" : "\n") + ended.error_tail;
+}
 
 // Ends the job by the exit status of CMD; see the help.
 void judge(job& mine, const job_ending& ended) {
@@ -59,9 +66,7 @@ void judge(job& mine, const job_ending& ended) {
         mine.snooze_for(std::chrono::ceil<milliseconds>(mine.retry_delay()));
         return;
     }
-    std::string words = "exit status " + std::to_string(ended.status);
-    if (!ended.error_tail.empty()) words += "\n" + ended.error_tail;
-    throw std::runtime_error(words);
+    throw std::runtime_error("exit status " + std::to_string(ended.status) + lines_of(ended));
 }
 
 // The signal that told this worker to stop. A handler compares it with the signal that ended its
@@ -140,13 +145,15 @@ private:
 
 // The jobs of one worker share this. Their threads may outlive its end.
 struct workshop {
-    workshop(const program& what, milliseconds margin, const worker_settings& settings)
+    workshop(const program& what, milliseconds margin, const worker_settings& settings, bool lines)
         : command(what),
           stop_when_idle(settings.stop_when_idle),
+          takes_lines(lines),
           commands(command, margin, settings.stop_timeout / 2) {}
 
     const program command;
     const bool stop_when_idle;
+    const bool takes_lines;                            // CMD stays: see line_protocol.hpp
     std::atomic<std::int64_t> begun = 0, running = 0;  // jobs
     job_commands commands;
     stop_signal told;
@@ -194,12 +201,12 @@ void conclude(workshop& in, job& mine, const job_ending& ended) {
         mine.release();
         return;
     }
-    if (ended.status == exit_status::by_signal + SIGPIPE && nobody_reads_output()) {
+    if (!in.takes_lines && ended.status == exit_status::by_signal + SIGPIPE &&
+        nobody_reads_output()) {
         in.commands.tell(
             title_of(mine) +
             " was ended by SIGPIPE, and nobody reads standard output any more: it is given back, "
-            "and this worker"
-            " ends\n"
+            "and this worker ends\n"
         );
         mine.release();
         in.trouble.end_with(exit_status::by_signal + SIGPIPE);
@@ -218,15 +225,36 @@ void conclude(workshop& in, job& mine, const job_ending& ended) {
     judge(mine, ended);
 }
 
+// The job is done by a CMD of its own.
+void run_one(workshop& in, inheritance from, job& mine) {
+    from.additions = {
+        {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
+        {"LEASEHOLD_JOB_QUEUE", mine.queue()},
+        {"LEASEHOLD_JOB_KIND", mine.kind()},
+        {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
+        {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
+    conclude(in, mine, in.commands.run(from, mine));
+}
+
+// The job is done by a CMD that stays. Its end without an answer is no success.
+void run_by_lines(workshop& in, const inheritance& from, job& mine) {
+    std::string problem;
+    const auto ended =
+        in.commands.run_staying(from, mine, line_for(mine), [&](std::string_view line) {
+            const auto answer = obey(mine, line);
+            problem = answer.value_or("");
+            return answer.has_value();
+        });
+    if (ended) {
+        conclude(in, mine, *ended);
+        if (ended->status == 0) problem = "CMD ended and did not answer" + lines_of(*ended);
+    }
+    if (!problem.empty()) throw std::runtime_error(problem);
+    in.trouble.is_over();
+}
+
 job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common) {
     return [in = std::move(in), common](job& mine) {
-        inheritance from = common;
-        from.additions = {
-            {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
-            {"LEASEHOLD_JOB_QUEUE", mine.queue()},
-            {"LEASEHOLD_JOB_KIND", mine.kind()},
-            {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
-            {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         ++in->begun;
         ++in->running;
         const std::shared_ptr<workshop> ends{in.get(), [](workshop* of) { --of->running; }};
@@ -234,7 +262,7 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
         // job.
         if (in->told.is_set()) return mine.release();
         try {
-            conclude(*in, mine, in->commands.run(from, mine));
+            in->takes_lines ? run_by_lines(*in, common, mine) : run_one(*in, common, mine);
         } catch (const failure& not_run) {
             leave_to_others(*in, mine, not_run.what());
             if (in->stop_when_idle) in->trouble.end_with(not_run.status());
@@ -248,52 +276,6 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
             throw;
         }
     };
-}
-
-nlohmann::json json_of(const worker_report& report) {
-    auto left = nlohmann::json::array();
-    for (const left_jobs& each : report.left) {
-        left.push_back({{"queue", each.queue}, {"kind", each.kind}, {"jobs", each.jobs}});
-    }
-    return {
-        {"completed", report.completed},
-        {"failed", report.failed},
-        {"returned", report.returned},
-        {"discarded", report.discarded},
-        {"cancelled", report.cancelled},
-        {"lost", report.lost},
-        {"unknown", report.unknown},
-        {"rescued", report.rescued},
-        {"abandoned", report.abandoned},
-        {"left", left}};
-}
-
-std::string summary_of(const worker_report& report) {
-    std::string text = std::to_string(report.completed) + " completed";
-    const auto add = [&](std::int64_t count, const char* what) {
-        if (count > 0) text += ", " + std::to_string(count) + " " + what;
-    };
-    add(report.failed, "failed");
-    add(report.returned, "given back");
-    add(report.cancelled, "cancelled");
-    add(report.lost, "lost to others");
-    add(report.unknown, "not known to have ended or not");
-    add(report.rescued, "rescued");
-    return text;
-}
-
-// The first jobs that were left, for one line of text; --json has all of them.
-std::string shown_left(const std::vector<left_jobs>& left) {
-    constexpr std::size_t max_shown = 5;
-    std::string text;
-    for (std::size_t at = 0; at < std::min(left.size(), max_shown); ++at) {
-        text += "; left: " + std::to_string(left[at].jobs) + " of kind '" +
-                printable(left[at].kind) + "' in queue '" + printable(left[at].queue) + "'";
-    }
-    if (left.size() > max_shown) {
-        text += "; and of " + std::to_string(left.size() - max_shown) + " other kinds";
-    }
-    return text;
 }
 
 // The time that a worker has when it is told to end: for its CMDs, and to record their ends. A
@@ -341,11 +323,12 @@ int run_work(
     signal_inbox signals;
     std::optional<metrics_file> counted;
     if (counts) counted.emplace(*chosen.metrics_file, counts, is_json);
-    // This is the library's default margin, set here because the guards of CMDs have to know it.
+    // The default of completed() in session/lease_machine.cpp, which the guards of CMDs must know.
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const auto in = std::make_shared<workshop>(command, *timing.margin, settings);
+    const auto in =
+        std::make_shared<workshop>(command, *timing.margin, settings, chosen.takes_lines);
     const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
@@ -371,6 +354,8 @@ int run_work(
         wait_for_end(running, signals, time_left, in->trouble.source(), -1, look_up);
     progress.clear();
     const worker_report report = running.take();
+    const auto end_staying = [&](const std::stop_token&) { return in->commands.end_staying(); };
+    finish(signals, settings.stop_timeout + max_goodbye, end_staying, [] { return 0; });
     in->commands.flush();
     counted.reset();  // the last counts are in the file when this process has ended
     if (is_json) {
@@ -395,6 +380,14 @@ void add_options(CLI::App& parser, work_options& chosen) {
     parser.add_option("--prefetch", chosen.prefetch, "How many to claim beyond; default: measured")
         ->option_text("N")
         ->check(CLI::Range(0, 1000));
+    parser
+        .add_option_function<std::string>(
+            "--protocol",
+            [&](const std::string& name) { chosen.takes_lines = name == "lines"; },
+            "lines: CMD stays, and gets each job as a line of JSON"
+        )
+        ->option_text("P")
+        ->check(CLI::IsMember({"process", "lines"}));
     parser.add_flag("--drain", chosen.stop_when_idle, "End when nothing is left that could run");
     parser
         .add_option("--ttl", chosen.ttl, "Others get the jobs so long after a crash; default 30s")
@@ -433,6 +426,18 @@ constexpr const char* work_help =
     "A job runs at least once: where a worker dies, another one runs it again. Let what CMD\n"
     "writes carry LEASEHOLD_JOB_TOKEN, which grows with each claim of the job.\n"
     "\n"
+    "With --protocol lines CMD is started once, or --concurrency times, and does one job after\n"
+    "another. It reads each job as a line of JSON with id, queue, kind, attempt, max_attempts,\n"
+    "token and payload (a text), and answers with a line such as {\"id\":7,\"do\":\"complete\"}:\n"
+    "  complete, fail, discard   with \"text\": the result, the error, the reason\n"
+    "  snooze                    with \"seconds\": again after that; the attempt does not count\n"
+    "  release                   it is given back; the attempt does not count\n"
+    "  progress                  with \"text\": it goes on\n"
+    "It ends when its standard input does. If it ends within a job its exit status counts, and 0\n"
+    "means that the attempt has failed. A CMD that is asked to stop its job gets TERM, and "
+    "another\n"
+    "one is started for the next job.\n"
+    "\n"
     "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
     "what they had not done is given back. A second signal ends it at once; two within a second\n"
     "are one. A CMD that dies of the same signal costs no attempt; under systemd KillMode=mixed\n"
@@ -452,6 +457,7 @@ constexpr const char* work_examples =
     "Examples:\n"
     "  leasehold work --queue mail -- ./send-mail\n"
     "  leasehold work --queue images --concurrency 4 -- python3 resize.py\n"
+    "  leasehold work --queue images --protocol lines --concurrency 4 -- python3 resize.py\n"
     "  leasehold work --queue reports --kind nightly --drain -- sh -c 'cat >report.json'\n"
     "  leasehold work --queue mail --metrics-file /var/lib/node_exporter/mail.prom -- ./send-mail\n"
     "\n";
