@@ -305,7 +305,11 @@ TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_not
     }};
     constexpr int rounds = 40, tries = 20;
     if (eventually([&] { return has_answer.load(); }, 500ms) && current().writes_so_far) {
-        const auto tolerated = current().writes_tolerated_per_1000 * tries / 1000;
+        // A round lasts a second on a slow machine: InnoDB writes a block or two of its log by
+        // itself then, and 20 blocks if each try writes.
+        constexpr std::int64_t two_blocks = 2L * 512;
+        const auto by_share = current().writes_tolerated_per_1000 * tries / 1000;
+        const auto tolerated = by_share > 0 ? std::max(two_blocks, by_share) : 0;
         auto least = std::numeric_limits<std::int64_t>::max();
         for (int round = 0; round < rounds && least > tolerated; ++round) {
             const auto before = current().writes_so_far();
