@@ -383,11 +383,18 @@ public:
 
     connection& inside() {
         from_->connections().require_at_home();
-        if (on_) {
-            from_->open_transactions().note_thread(**on_);
-            return **on_;
+        if (!on_) refuse_ended();
+        // A deadlock on MySQL and MariaDB has ended it, or INSERT OR ROLLBACK on SQLite. The next
+        // statement would commit by itself.
+        if ((*on_)->state() == connection_state::idle) {
+            throw error(
+                errc::wrong_transaction,
+                "the database has rolled the transaction back, by the failure of a statement in "
+                "it: begin another one"
+            );
         }
-        refuse_ended();
+        from_->open_transactions().note_thread(**on_);
+        return **on_;
     }
     // It expires when the transaction ends.
     std::weak_ptr<const void> open() const noexcept { return on_; }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "leasehold/error.hpp"
 
@@ -29,7 +31,16 @@ std::string path_of(std::string_view url) {
             "a SQLite URL is written sqlite:PATH, with the path of a file that can be shared"
         );
     }
-    return std::string(url);
+    if (url.find('?') != std::string_view::npos || url.back() == ' ') {
+        throw error(
+            errc::invalid_argument,
+            "a SQLite URL has no options and no blank at its end: the file would have a name that "
+            "nobody else opens"
+        );
+    }
+    std::error_code has_no_folder;
+    const auto whole = std::filesystem::absolute(url, has_no_folder);  // a program may chdir()
+    return has_no_folder ? std::string{url} : whole.string();
 }
 
 void require_file(const std::string& path, bool may_create) {

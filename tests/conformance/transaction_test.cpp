@@ -1,6 +1,8 @@
 // database::in_transaction: what was undone by a transient error is done again, and nothing else.
+#include <functional>
 #include <sstream>
 #include <unordered_set>
+#include <vector>
 
 #include "conformance/suite.hpp"
 #include "leasehold/error.hpp"
@@ -68,6 +70,25 @@ TEST_F(transaction_suite, a_transaction_is_begun_and_ended_by_calls_alone) {
         tx.rollback();
         EXPECT_EQ(guard_.highest(name_), std::nullopt) << each;
     }
+}
+
+// A deadlock does that on MySQL. The next statement would commit by itself.
+TEST_F(transaction_suite, one_that_the_database_has_rolled_back_takes_no_more_statements) {
+    transaction tx = first_.begin();
+    guard_.admit_in(tx, name_, {7});
+    transaction_ref{tx}.inside().rollback();
+    for (const std::function<void()>& call : std::vector<std::function<void()>>{
+             [&] { tx.execute("SELECT 1"); },
+             [&] { guard_.admit_in(tx, name_, {8}); },
+             [&] { tx.commit(); }}) {
+        const auto refused = thrown_by(call);
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->code(), errc::wrong_transaction) << refused->what();
+    }
+    tx.rollback();
+    EXPECT_EQ(guard_.highest(name_), std::nullopt);
+    first_.in_transaction([&](transaction& next) { guard_.admit_in(next, name_, {9}); });
+    EXPECT_EQ(guard_.highest(name_), fencing_token{9});
 }
 
 TEST_F(transaction_suite, other_errors_come_out_at_once) {

@@ -111,6 +111,34 @@ TEST_F(sqlite_test, a_statement_with_a_zero_byte_is_refused_and_not_cut_off) {
     EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
 }
 
+TEST_F(sqlite_test, a_statement_that_rolls_back_ends_its_transaction) {
+    db_.execute("CREATE TABLE note (n INTEGER PRIMARY KEY)");
+    db_.execute("INSERT INTO note VALUES (1)");
+    transaction tx = db_.begin();
+    tx.execute("INSERT INTO note VALUES (2)");
+    EXPECT_THROW(tx.execute("INSERT OR ROLLBACK INTO note VALUES (1)"), error);
+    try {
+        tx.execute("INSERT INTO note VALUES (3)");
+        ADD_FAILURE() << "it would be committed at once";
+    } catch (const error& refused) {
+        EXPECT_EQ(refused.code(), errc::wrong_transaction) << refused.what();
+    }
+    tx.rollback();
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 1);
+}
+
+TEST_F(sqlite_test, a_file_has_one_name_wherever_the_program_goes) {
+    for (const char* each : {"?mode=ro", "?busy_timeout=5000", " "}) {
+        EXPECT_THROW((void)sqlite::open("sqlite:" + (folder_ / "app.db").string() + each), error);
+    }
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder_ / "");
+    const database relative = sqlite::open("sqlite:app.db");
+    std::filesystem::current_path(before);
+    job_queue{relative, "mail"}.enqueue({});
+    EXPECT_EQ(list_jobs(db_).items.size(), 1U);
+}
+
 TEST_F(sqlite_test, a_missing_table_is_named) {
     try {
         db_.execute("SELECT * FROM invoice");
