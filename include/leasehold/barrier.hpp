@@ -18,8 +18,8 @@
 //
 //   auto inside = step.enter();       // a lease, which may be lost as any other
 //   work_on(inside->token().number);
-//   if (!step.leave(std::move(*inside))) return;  // lost: others may have gone on without us
-//   merge();                          // nobody of this phase is at work any more
+//   const bool all_left = step.leave(std::move(*inside));
+//   if (all_left) merge();            // nobody of this phase is at work any more
 //
 // Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
 // the database's clock have arrived, and every one is told of the same phase. Phases are numbered

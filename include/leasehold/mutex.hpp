@@ -83,10 +83,11 @@ struct mutex_settings {
     // the token stays. The object is the identity, never the thread.
     bool recursive = false;
     // A fixed term, 1 ms to 366 days, instead of a life with the session: nobody renews it, and it
-    // outlives the process. For tasks that must not run twice within a time. Another level of a
-    // recursive hold does not begin it anew. A call that waits gets its term at the hand-over. A
-    // waiter whose process died may still be handed the key within the session's ttl, and then
-    // nobody has it until the term is over, or force_release().
+    // outlives a process that dies. The lease's destructor frees the key as ever: a task that must
+    // not run twice within a time is a `once` with hold_at_least. Another level of a recursive hold
+    // does not begin the term anew. A call that waits gets its term at the hand-over. A waiter that
+    // has died may still be handed the key within the session's ttl, and then nobody has the key
+    // until the term is over, or force_release().
     std::optional<std::chrono::microseconds> fixed_term{};
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h

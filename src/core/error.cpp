@@ -131,7 +131,8 @@ std::string words_of_thrown() {
     try {
         throw;
     } catch (const std::exception& thrown) {
-        return thrown.what();
+        const char* const said = thrown.what();
+        return said != nullptr ? said : "an exception without words";
     } catch (...) {
         return "an exception that is no std::exception";
     }
