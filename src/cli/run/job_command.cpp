@@ -157,7 +157,7 @@ private:
         signal_all(SIGKILL);
         kill_at_ = local_clock::now() + of_.kill_after_;
     }
-    // What it has left in the background lives on, unless it was stopped.
+    // Its processes in the background live on, unless it was stopped.
     void leave_the_rest() noexcept {
         if (!guard_.has_told()) guard_.dismiss();
     }
