@@ -277,7 +277,8 @@ std::optional<guard::news> guard::take() noexcept {
 void guard::renew(local_clock::time_point deadline) noexcept {
     const auto at = deadline.time_since_epoch().count();
     const auto before = board_->deadline.exchange(at);
-    if (at < before) send(lifeline_.number(), &word_earlier, 1, MSG_NOSIGNAL);
+    // Somebody may have stopped the guard, and no renewal waits: the words that it has suffice.
+    if (at < before) send(lifeline_.number(), &word_earlier, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void guard::await_all() noexcept {
