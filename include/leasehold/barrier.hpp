@@ -92,7 +92,8 @@ public:
 
     // Releases the lease, and waits until all that passed with it have left, or their sessions have
     // died. False if `timeout` ran out, or `cancel` was requested, before that; the lease is
-    // released all the same. invalid_argument for a lease that is not one of this barrier in this
+    // released all the same. lease_lost if the lease was lost before this call: the others may have
+    // gone on without it. invalid_argument for a lease that is not one of this barrier in this
     // session.
     [[nodiscard]] bool leave(lease&& inside, std::stop_token cancel = {});
     [[nodiscard]] bool leave_for(lease&& inside, wait_time timeout, std::stop_token cancel = {});
@@ -101,7 +102,8 @@ public:
     );
 
     std::int64_t participants() const;
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/barrier.cpp
 

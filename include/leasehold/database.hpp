@@ -148,7 +148,8 @@ public:
     // Sends nothing. The connections of heartbeats, waiters and workers do not belong to the pool.
     pool_use pool_usage() const;
 
-    const database_settings& settings() const;
+    const database_settings& settings() const&;
+    database_settings settings() const&& { return settings(); }
 
     class implementation;  // private: src/database/database.hpp
     static void require_attempts(int attempts);

@@ -56,6 +56,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leasehold/export.hpp"
@@ -64,6 +65,7 @@
 #include "leasehold/lease.hpp"
 #include "leasehold/lock_kind.hpp"
 #include "leasehold/session.hpp"
+#include "leasehold/try_result.hpp"
 
 namespace leasehold {
 
@@ -129,11 +131,19 @@ struct adopted_session {
     std::vector<lease> leases;  // in the order of detached_session::holds
 };
 
-// Goes on with a session, under the caller's own settings. nullopt if it has ended, or somebody
-// else adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
-// heartbeat, which comes at once.
-[[nodiscard]] LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
-    database db, const detached_session& what, session_settings settings = {}
-);
+// Empty if the session has ended, or somebody else adopted it: then * and -> throw session_lost.
+class [[nodiscard]] LEASEHOLD_EXPORT session_adoption
+    : public try_result<session_adoption, adopted_session> {
+public:
+    explicit session_adoption(adopted_session adopted) : try_result(std::move(adopted)) {}
+    session_adoption(std::nullopt_t) {}
+
+    [[noreturn]] void refuse() const;
+};
+
+// Goes on with a session, under the caller's own settings. The lost() of a lease that was freed by
+// force meanwhile fires with the first heartbeat, which comes at once.
+LEASEHOLD_EXPORT session_adoption
+adopt(database db, const detached_session& what, session_settings settings = {});
 
 }  // namespace leasehold

@@ -42,7 +42,8 @@ enum class errc {
     read_only = 10,          // a replica, a read-only file or a read-only transaction
     lease_lost = 11,         // the lease is not held any more; nothing may be written under it
     session_lost = 12,       // the session has ended; open a new one
-    wrong_transaction = 13,  // not in a transaction, in a failed one, or in one of another engine
+    wrong_transaction = 13,  // not in a transaction, or in one that failed, was not committed, or
+                             // is of another engine
     unsupported = 14,        // this engine, version or build cannot do it
     busy = 15,               // the lease of an acquisition was asked for, and it had got none
     database_error = 16,     // anything else the database said

@@ -23,11 +23,11 @@
 //
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out if somebody else's action took longer than `timeout`;
-// database_error if the file cannot be read or written, or does not hold a number.
+// database_error if the file cannot be read or written, or does not hold a number; invalid_argument
+// for an empty path.
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "leasehold/callable.hpp"
 #include "leasehold/clock.hpp"
@@ -39,8 +39,8 @@ namespace leasehold {
 class LEASEHOLD_EXPORT fence_file {
 public:
     // The file is made when it is first needed, in a folder that exists. One per resource, or per
-    // folder of resources.
-    explicit fence_file(std::string path) : path_(std::move(path)) {}
+    // folder of resources. The constructor resolves a relative path.
+    explicit fence_file(std::string path);
 
     void admit(
         fencing_token token,

@@ -98,7 +98,8 @@ class LEASEHOLD_EXPORT job_queue {
 public:
     explicit job_queue(database within, std::string name, job_queue_settings settings = {});
 
-    const std::string& name() const noexcept { return name_; }
+    const std::string& name() const& noexcept { return name_; }
+    std::string name() const&& { return name_; }
 
     enqueued_job enqueue(const new_job& what) const;
     // Enqueues all or none, in one transaction and in the order of the list.

@@ -28,7 +28,8 @@ public:
     key(std::nullptr_t) = delete;
     key(const std::string& name) : key(std::string_view{name}) {}
 
-    const std::string& name() const noexcept { return name_; }
+    const std::string& name() const& noexcept { return name_; }
+    std::string name() const&& { return name_; }
     auto operator<=>(const key&) const = default;  // NOLINT(modernize-use-nullptr)
 
 private:

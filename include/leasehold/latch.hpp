@@ -90,7 +90,8 @@ public:
     [[nodiscard]] latch_tally wait(std::stop_token cancel = {});
 
     std::int64_t count() const;
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/latch.cpp
 

@@ -160,7 +160,8 @@ public:
     // invalid_argument for the lease of another key.
     campaign_result adopt(const detached_lease& what);
 
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/leader_election.cpp
 

@@ -137,7 +137,8 @@ public:
     // change leasehold's tables.
     pending_acquisition try_acquire_in(transaction_ref tx);
 
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/mutex.cpp
 

@@ -186,9 +186,9 @@ public:
     // Starts as start() does, calls body(run), and finishes the run: as succeeded when `body` has
     // returned. If `body` throws, the run has failed with that text, and the exception comes out.
     // A body that returns later than fixed_term has succeeded, too, unless another run has started.
-    // A run that the body has finished by itself stays as it was recorded; if the transaction of
-    // its finish_in() was not committed, the run has failed. Empty: the start was refused; the
-    // function outlook() says why.
+    // A run that the body has finished by itself stays as it was recorded. If the body returns
+    // before the transaction of its finish_in() is committed, the run has failed; run() throws
+    // wrong_transaction then. Empty: the start was refused; the function outlook() says why.
     // The body returns nothing, since nobody would look at its result.
     template <class Body>
     requires std::is_void_v<std::invoke_result_t<Body, task_run&>>

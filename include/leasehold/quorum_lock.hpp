@@ -174,7 +174,8 @@ public:
     quorum_acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     quorum_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
-    const leasehold::key& key() const noexcept { return name_; }
+    const leasehold::key& key() const& noexcept { return name_; }
+    leasehold::key key() const&& { return name_; }
 
 private:
     handle<std::shared_ptr<quorum::implementation>, "quorum_lock"> servers_;

@@ -139,7 +139,8 @@ public:
         transaction_ref tx, int n, when_locked others, const std::vector<condition>& and_where = {}
     ) const;
 
-    const row_mapping& mapping() const;
+    const row_mapping& mapping() const&;
+    row_mapping mapping() const&& { return mapping(); }
 
     class implementation;  // private: src/claims/row_claim.cpp
 

@@ -67,7 +67,8 @@ public:
     instant next(instant after) const;
 
     // For people: "30 2 * * MON-FRI (Europe/Berlin)", "every 3600 s".
-    const std::string& text() const;
+    const std::string& text() const&;
+    std::string text() const&& { return text(); }
     // The schedule that has this text().
     static schedule parse(std::string_view text);
 

@@ -111,7 +111,8 @@ public:
 
     // The number of permits; in a follower, as it last saw the key.
     std::int64_t permits() const;
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/semaphore.cpp
 

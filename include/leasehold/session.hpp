@@ -135,7 +135,8 @@ public:
     // such as in a fail-over, the session was nearly lost; beyond two thirds of that the observer
     // is warned.
     std::chrono::milliseconds longest_gap() const;
-    const session_settings& settings() const;  // with the defaults filled in
+    const session_settings& settings() const&;  // with the defaults filled in
+    session_settings settings() const&& { return settings(); }
     const leasehold::database& database() const;
 
     class implementation;  // private: src/session/session.hpp

@@ -103,7 +103,8 @@ public:
     // Commit the transaction that proved it first. Throws lease_lost if it is no longer held.
     void downgrade(lease& held);
 
-    const leasehold::key& key() const;
+    const leasehold::key& key() const&;
+    leasehold::key key() const&& { return key(); }
 
     class implementation;  // private: src/locks/shared_mutex.cpp
 

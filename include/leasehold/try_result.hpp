@@ -31,7 +31,8 @@
 
 namespace leasehold {
 
-// `Outcome` derives from this, and has `[[noreturn]] void refuse() const`, which throws busy.
+// `Outcome` derives from this, and has `[[noreturn]] void refuse() const`, which throws busy; that
+// of adopt(database) throws session_lost.
 template <class Outcome, class Granted>
 class [[nodiscard]] try_result {
 public:

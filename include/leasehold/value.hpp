@@ -37,8 +37,12 @@ public:
     // Throws invalid_argument for an unsigned number beyond std::int64_t: send its digits as text.
     template <whole_number Number>
     value(Number number) : held_(to_int64(number)) {}
-    value(bool) = delete;  // engines disagree on what a truth value is: send 0 or 1
-    value(char) = delete;  // a number, or text of one letter: say which
+    // Engines disagree on what a truth value is: send 0 or 1. A character may be a number, or text
+    // of one letter: say which.
+    value(bool) = delete;
+    value(char) = delete;
+    template <std::integral Other>
+    value(Other other) = delete;
     value(double number) : held_(number) {}
     value(fencing_token token) : held_(token.number) {}
     value(std::string text) : held_(std::move(text)) {}

@@ -2,7 +2,8 @@
 // Claims rows of a table of your own by its version column: optimistic, without waiting.
 //
 //   leasehold::versioned_claim seats{{.table = "seat", .key = {"id"}, .version = "version",
-//                                     .state = {"status", "free", "sold"}}};
+//                                     .state = {"status", "free", "sold"},
+//                                     .claimed_by = "sold_by"}};
 //   leasehold::transaction tx = db.begin();
 //   if (auto seat = seats.try_claim_in(tx, {42})) {
 //       pay(tx, *seat);
@@ -215,7 +216,8 @@ public:
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;
 
-    const versioned_mapping& mapping() const;
+    const versioned_mapping& mapping() const&;
+    versioned_mapping mapping() const&& { return mapping(); }
 
     class implementation;  // private: src/claims/versioned_claim.cpp
 

@@ -226,7 +226,7 @@ claimed_rows row_claim::claim_some_in(
     return inner_->some(tx.inside(), n, others, and_where);
 }
 
-const row_mapping& row_claim::mapping() const {
+const row_mapping& row_claim::mapping() const& {
     return inner_->mapping();
 }
 

@@ -427,7 +427,7 @@ std::vector<change_outcome> versioned_claim::release_in(
     return inner_->change(tx.inside(), rows, claim_change::release, to);
 }
 
-const versioned_mapping& versioned_claim::mapping() const {
+const versioned_mapping& versioned_claim::mapping() const& {
     return inner_->mapping();
 }
 

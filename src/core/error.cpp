@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "core/outcome.hpp"
@@ -132,7 +133,9 @@ std::string words_of_thrown() {
         throw;
     } catch (const std::exception& thrown) {
         const char* const said = thrown.what();
-        return said != nullptr ? said : "an exception without words";
+        constexpr std::size_t enough_bytes = 4'096;  // for a line of a log
+        if (said == nullptr || *said == '\0') return "an exception without words";
+        return std::string{std::string_view{said}.substr(0, enough_bytes)};
     } catch (...) {
         return "an exception that is no std::exception";
     }

@@ -12,7 +12,7 @@ namespace leasehold {
 LEASEHOLD_EXPORT error
 reworded(const error& cause, const std::string& message, bool outcome_unknown);
 
-// The words of the exception that is being handled, of whatever type.
+// The words of the exception that is being handled, of whatever type: at most 4 KiB of them.
 LEASEHOLD_EXPORT std::string words_of_thrown();
 
 // The end of the message about a right that is missing: the server's own message, which names the

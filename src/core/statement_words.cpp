@@ -41,8 +41,10 @@ std::vector<std::string> statement_words(std::string_view sql, engine which, std
     std::vector<std::string> words;
     for (std::size_t at = 0; at < sql.size();) {
         const std::size_t mark = size_of_run_mark(sql.substr(at), which);
-        const std::size_t end =
-            mark > 0 ? end_of_version(sql, at + mark) : end_of_quoted(sql, at, which);
+        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // a blank to SQLite
+        std::size_t end = end_of_quoted(sql, at, which);
+        if (mark > 0) end = end_of_version(sql, at + mark);
+        if (sql.substr(at).starts_with(byte_order_mark)) end = at + byte_order_mark.size();
         if (end != at) {
             at = end;
             continue;

@@ -363,7 +363,7 @@ bool database::may_repeat(const error& failure, int attempt, int attempts) {
     return true;
 }
 
-const database_settings& database::settings() const {
+const database_settings& database::settings() const& {
     return inner_->settings();
 }
 

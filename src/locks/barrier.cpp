@@ -220,8 +220,17 @@ public:
             );
         }
         lease inside = std::move(given);
-        inside.release();
+        const bool was_released = inside.why_lost() == loss_reason::released;
+        const bool is_lost = inside.release() == release_outcome::not_held && !was_released;
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        if (is_lost) {
+            session_->require_live(of_call);
+            throw error(
+                errc::lease_lost,
+                "the lease on the barrier '" + key().name() +
+                    "' was lost before leave(): the others may have gone on without it"
+            );
+        }
         return keep_asking(limit, polls_, session_->over(), false, [&] {
             session_->require_live(of_call);
             const auto present =
@@ -286,7 +295,7 @@ bool barrier::leave_until(lease&& inside, wait_deadline deadline, std::stop_toke
 std::int64_t barrier::participants() const {
     return inner_->participants();
 }
-const key& barrier::key() const {
+const key& barrier::key() const& {
     return inner_->key();
 }
 

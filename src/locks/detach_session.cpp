@@ -147,9 +147,14 @@ detached_session detach(session&& whole) {
     return parcel;
 }
 
-std::optional<adopted_session> adopt(
-    database db, const detached_session& what, session_settings settings
-) {
+void session_adoption::refuse() const {
+    throw error(
+        errc::session_lost,
+        "the detached session was not adopted: it has ended, or somebody else adopted it before"
+    );
+}
+
+session_adoption adopt(database db, const detached_session& what, session_settings settings) {
     const auto began = local_clock::now();
     auto inner = session::implementation::taken_over(
         std::move(db), std::move(settings), what.session, what.name
@@ -178,7 +183,7 @@ std::optional<adopted_session> adopt(
         tell_granted(*inner, *granted, {event_reason::adopted, began});
         made.leases.push_back(handle_maker::share<lease>(inner, granted));
     }
-    return made;
+    return session_adoption{std::move(made)};
 }
 
 }  // namespace leasehold

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "leasehold/error.hpp"
 #include "locks/keep_asking.hpp"
@@ -100,6 +101,23 @@ void keep_entry(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+fence_file::fence_file(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) {
+        throw error(
+            errc::invalid_argument, "a fence file needs a path, such as /srv/reports/.fence"
+        );
+    }
+    std::error_code failed;
+    const auto whole = std::filesystem::absolute(path_, failed);
+    if (failed) {
+        throw error(
+            errc::database_error,
+            "'" + path_ + "' begins at the current folder, and that is gone: " + failed.message()
+        );
+    }
+    path_ = whole.string();
+}
 
 void fence_file::admit(fencing_token token, const callable<void()>& action, wait_time timeout)
     const {

@@ -137,7 +137,7 @@ latch_tally latch::wait(std::stop_token cancel) {
 std::int64_t latch::count() const {
     return inner_->count();
 }
-const key& latch::key() const {
+const key& latch::key() const& {
     return inner_->key();
 }
 

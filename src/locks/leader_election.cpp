@@ -245,7 +245,7 @@ void leader_election::campaign_async(
 campaign_result leader_election::adopt(const detached_lease& what) {
     return inner_->adopt(what);
 }
-const key& leader_election::key() const {
+const key& leader_election::key() const& {
     return inner_->key();
 }
 

@@ -175,7 +175,7 @@ pending_acquisition mutex::try_acquire_in(transaction_ref tx) {
     return implementation::try_acquire_in(inner_, tx.inside());
 }
 
-const key& mutex::key() const {
+const key& mutex::key() const& {
     return inner_->key();
 }
 

@@ -227,7 +227,7 @@ std::int64_t semaphore::free_permits() const {
 std::int64_t semaphore::permits() const {
     return inner_->permits();
 }
-const key& semaphore::key() const {
+const key& semaphore::key() const& {
     return inner_->key();
 }
 

@@ -195,7 +195,7 @@ void shared_mutex::downgrade(lease& held) {
     inner_->downgrade(held);
 }
 
-const key& shared_mutex::key() const {
+const key& shared_mutex::key() const& {
     return inner_->key();
 }
 

@@ -160,13 +160,15 @@ public:
             lease_.release();
             return finish_outcome::recorded;
         }
-        run_result undone = result;
-        if (undone.has_succeeded) {
-            undone = {
-                .has_succeeded = false,
-                .message = "the transaction of finish_in() was not committed"};
-        }
-        return finish(undone, give_back);
+        if (!result.has_succeeded) return finish(result, give_back);
+        const std::string why = "the transaction of finish_in() was not committed";
+        const auto outcome = finish({.has_succeeded = false, .message = why}, give_back);
+        if (outcome != finish_outcome::recorded) return outcome;
+        throw error(
+            errc::wrong_transaction,
+            why + ": this run of '" + lease_.key().name() +
+                "' is recorded as failed; commit before the body returns"
+        );
     }
 
     // Never throws: the exception that is being handled is the one to tell of.

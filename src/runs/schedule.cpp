@@ -211,7 +211,7 @@ schedule::instant schedule::previous(instant at) const {
 schedule::instant schedule::next(instant after) const {
     return inner_->next(checked(after));
 }
-const std::string& schedule::text() const {
+const std::string& schedule::text() const& {
     return inner_->text();
 }
 

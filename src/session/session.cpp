@@ -438,7 +438,7 @@ local_clock::time_point session::deadline() const {
 std::chrono::milliseconds session::longest_gap() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(inner_->longest_gap());
 }
-const session_settings& session::settings() const {
+const session_settings& session::settings() const& {
     return inner_->settings();
 }
 const database& session::database() const {

@@ -86,6 +86,16 @@ TEST_F(barrier_suite, who_leaves_does_not_wait_for_the_dead) {
     EXPECT_TRUE(mine.leave_for(std::move(*inside), 60s));
 }
 
+TEST_F(barrier_suite, a_leaver_whose_lease_was_lost_is_told) {
+    auto alone = by(one_, 1);
+    auto inside = alone.enter();
+    ASSERT_TRUE(inside);
+    ASSERT_TRUE(force_release(second_, name_));
+    const auto told = thrown_by([&] { (void)alone.leave(std::move(*inside)); });
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->code(), errc::lease_lost) << told->what();
+}
+
 TEST_F(barrier_suite, a_leaver_whose_time_runs_out_has_left_all_the_same) {
     auto mine = by(one_, 2), other = by(two_, 2);
     acquisition theirs{std::nullopt, name_};

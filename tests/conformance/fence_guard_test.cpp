@@ -1,5 +1,6 @@
 // leasehold::fence_guard and fence_file: resources beside the lock database refuse late writers.
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -165,6 +166,18 @@ TEST_F(fence_file_suite, actions_exclude_each_other_and_give_up_waiting) {
         }
     }
     EXPECT_EQ(unprotected.load(), 40);
+}
+
+TEST_F(fence_file_suite, a_relative_path_stays_where_it_was) {
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder_ / "");
+    const fence_file guard{"fence"};
+    std::filesystem::current_path(before);
+    guard.admit({7}, [] {});
+    EXPECT_EQ(fence_file{folder_ / "fence"}.highest(), fencing_token{7});
+    const auto told = thrown_by([] { fence_file{""}; });
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->code(), errc::invalid_argument) << told->what();
 }
 
 TEST_F(fence_file_suite, an_empty_action_admits_no_token) {

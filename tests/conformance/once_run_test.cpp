@@ -93,13 +93,14 @@ TEST_F(once_suite, a_body_may_finish_its_run_in_a_transaction) {
 TEST_F(once_suite, a_body_that_returns_without_the_commit_of_its_finish_has_failed) {
     session one{first_, calm("one")};
     const key name = fresh("task");
-    const auto outcome = once{one, name, rarely}.run([&](task_run& run) {
+    const auto forget_to_commit = [&](task_run& run) {
         transaction tx = first_.begin();
         run.finish_in(tx, {.message = "in tx"});
         tx.rollback();
-    });
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(*outcome, finish_outcome::recorded);
+    };
+    const auto told = thrown_by([&] { (void)once(one, name, rarely).run(forget_to_commit); });
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->code(), errc::wrong_transaction) << told->what();
     const run_info last = only(list_runs(second_, name.name()));
     EXPECT_EQ(last.state, run_state::failed);
     EXPECT_EQ(last.message, "the transaction of finish_in() was not committed");

@@ -8,6 +8,7 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "session/session.hpp"
+#include "support/granted.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -84,7 +85,7 @@ TEST_F(detach_session_test, a_lost_answer_is_asked_for_again_on_both_sides) {
         auto mine = adopt(faulty(), parcel, calm());
         ASSERT_TRUE(mine) << name_of(how);
         EXPECT_TRUE(mine->leases.at(0).verify()) << name_of(how);
-        EXPECT_FALSE(adopt(sound(), parcel)) << name_of(how);
+        EXPECT_FALSE(is_granted(adopt(sound(), parcel))) << name_of(how);
         mine->session.end();
         EXPECT_FALSE(model_.is_held(name)) << name_of(how);
     }
@@ -115,7 +116,7 @@ TEST_F(detach_session_test, what_an_adopter_may_have_taken_ends_by_itself) {
     ASSERT_TRUE(failure);
     EXPECT_TRUE(failure->outcome_is_unknown());
     plan_->heal();
-    EXPECT_FALSE(adopt(sound(), parcel, calm())) << "it was taken";
+    EXPECT_FALSE(is_granted(adopt(sound(), parcel, calm()))) << "it was taken";
     EXPECT_TRUE(model_.is_held(name_));
     model_.age_session(parcel.session, 2h);
     session other{sound(), calm()};

@@ -33,6 +33,8 @@ TEST(statement_words, statements_that_begin_or_end_a_transaction_are_known) {
              "/*! COMMIT */",
              "/*!50001COMMIT*/",
              "/*M! ROLLBACK */",
+             "\xEF\xBB\xBF"
+             "COMMIT",
          }) {
         EXPECT_TRUE(is_transaction_control(each, engine::mysql)) << each;
     }
