@@ -209,6 +209,7 @@ CREATE TABLE leasehold_job (
     error               VARBINARY(4000)    NULL COMMENT 'of the last attempt that failed',
     payload             LONGBLOB       NOT NULL,
     available_at        BIGINT             NULL,
+    failures            MEDIUMBLOB         NULL,
     PRIMARY KEY (id),
     KEY leasehold_job_order (queue, state, priority, id),
     KEY leasehold_job_due (queue, due_at, id),
@@ -247,6 +248,7 @@ CREATE TABLE leasehold_job_history (
     error           VARBINARY(4000)    NULL,
     result          VARBINARY(4000)    NULL,
     payload         LONGBLOB       NOT NULL,
+    failures        MEDIUMBLOB         NULL,
     PRIMARY KEY (id),
     KEY leasehold_job_history_prune (prune_at, id),
     KEY leasehold_job_history_queue (queue, state, id)
@@ -416,5 +418,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     21, 'prove_from_7', '9a711a9373eda1b2a53e27f864429cdc1777116c38c57109a8e56bc1e1a7a918',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    22, 'job_failures_from_7', 'd3aad47cb764a47af46df48dd37308c80a48a43abd131b5b361091e65174186b',
     UNIX_TIMESTAMP() * 1000000, 1
 );

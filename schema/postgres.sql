@@ -202,6 +202,7 @@ CREATE TABLE leasehold_job (
     error               text,                  -- of the last attempt that failed
     payload             text        NOT NULL DEFAULT '',
     available_at        timestamptz,           -- null: since it was enqueued
+    failures            text,                  -- of attempts, at most 20
     CONSTRAINT leasehold_job_pkey PRIMARY KEY (id),
     CONSTRAINT leasehold_job_names_size CHECK (
         octet_length(queue) BETWEEN 1 AND 255 AND octet_length(kind) <= 255),
@@ -250,6 +251,7 @@ CREATE TABLE leasehold_job_history (
     error           text,
     result          text,
     payload         text        NOT NULL,
+    failures        text,
     CONSTRAINT leasehold_job_history_pkey PRIMARY KEY (id),
     CONSTRAINT leasehold_job_history_times_are_finite CHECK (
         isfinite(enqueued_at) AND isfinite(ended_at))
@@ -557,5 +559,6 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, 
   (18, 'job_texts_from_7', '5b5f987800899fbaba5f01ff86948262a3ac45cccb683727b1cb59836287abfd'),
   (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a'),
   (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6'),
-  (21, 'prove_from_7', '01a3676c111dc5c6eb5fda1d445b7e6b723bf35c6090d981ca2203980cb84aed')
+  (21, 'prove_from_7', '01a3676c111dc5c6eb5fda1d445b7e6b723bf35c6090d981ca2203980cb84aed'),
+  (22, 'job_failures_from_7', '5f42be25b7feccf617cd979da8134a85e782f1f2fbf4858fe7efbd6232e48038')
 ) AS m;

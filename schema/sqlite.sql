@@ -240,6 +240,7 @@ CREATE TABLE leasehold_job (
     error               TEXT,                        -- of the last attempt that failed
     payload             TEXT    NOT NULL DEFAULT '',
     available_at        INTEGER,                     -- null: since it was enqueued
+    failures            TEXT,                        -- of attempts, at most 20
     CHECK (length(CAST(queue AS BLOB)) BETWEEN 1 AND 255),
     CHECK ((state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
            AND state BETWEEN 1 AND 5)
@@ -311,7 +312,8 @@ CREATE TABLE leasehold_job_history (
     progress        TEXT,
     error           TEXT,
     result          TEXT,
-    payload         TEXT    NOT NULL
+    payload         TEXT    NOT NULL,
+    failures        TEXT
 );
 CREATE INDEX leasehold_job_history_prune ON leasehold_job_history (prune_at, id);
 CREATE INDEX leasehold_job_history_queue ON leasehold_job_history (queue, state, id);
@@ -485,4 +487,6 @@ VALUES
     (20, 'job_waits_from_7',
      '7c6532547423069a6e16b1dfd99ac31c82bec1966d4958e252da5a9ff02f2ca1', 1),
     (21, 'prove_from_7',
-     '9a711a9373eda1b2a53e27f864429cdc1777116c38c57109a8e56bc1e1a7a918', 1);
+     '9a711a9373eda1b2a53e27f864429cdc1777116c38c57109a8e56bc1e1a7a918', 1),
+    (22, 'job_failures_from_7',
+     'a4e46c6b54d678866ffd5e440efc3445e909d37bba2223fcc003de63cf088574', 1);

@@ -142,6 +142,15 @@ struct enqueued_job {
     bool is_running = false;  // that one runs, so that on_conflict::replace changed nothing
 };
 
+// An attempt that failed, or whose worker died.
+struct job_failure {
+    int attempt = 0;          // 1: the first
+    std::string node_info{};  // name@host:pid of its worker
+    std::string error{};      // of more than 1,000 characters the first 200 and the last 795
+    std::chrono::microseconds began_ago{0};  // by the database's clock; 0: not known
+    std::chrono::microseconds ended_ago{0};
+};
+
 // A job as the database sees it.
 struct job_info {
     job_id id = 0;
@@ -167,6 +176,9 @@ struct job_info {
     std::optional<std::chrono::microseconds> ended_ago{};    // set if it has ended
     // The jobs that it waits for, at most 100; only find_job() tells.
     std::vector<job_id> depends_on{};
+    // The last 20 attempts that failed, from the first on; only find_job() tells. If a program
+    // without migration 22 ended an attempt, that attempt is missing; if it ended the job, all are.
+    std::vector<job_failure> failures{};
 };
 
 }  // namespace leasehold

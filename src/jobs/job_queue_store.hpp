@@ -73,8 +73,9 @@ public:
     ) = 0;
 
     // Takes running jobs, at most `max_jobs`, from dead sessions (job_store.hpp): available again,
-    // the attempt uncounted, a rescue counted; discarded if that was the last rescue. MUST pass
-    // over rows that somebody has locked: an end that is being committed wins.
+    // the attempt uncounted, but noted among the failures, and a rescue counted; discarded if that
+    // was the last rescue. MUST pass over rows that somebody has locked: an end that is being
+    // committed wins.
     virtual rescue_result rescue(
         connection& on, std::string_view queue, int max_jobs, const job_retention& kept
     ) = 0;
@@ -106,6 +107,7 @@ public:
     // completed.
     virtual delete_outcome remove(connection& on, job_id id) = 0;
 
+    // With the failures of its attempts, without what it depends on.
     virtual std::optional<job_info> describe(connection& on, job_id id) = 0;
     // Ids from the first to the last, both included. An order begins at one of its ends.
     struct id_range {

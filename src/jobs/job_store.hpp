@@ -139,8 +139,9 @@ public:
     // Carries out these ends of running jobs of this session, in the transaction open on `on` or by
     // itself: durable. The row of an ended job is deleted or in the history, its unique key free,
     // and the next job of its ordering key available. A job with a request to cancel it ends as
-    // cancelled unless it has completed. MUST compare token and session on the newest version of
-    // the row. Reads: some for each.
+    // cancelled unless it has completed. An attempt that ends with an error is noted among the
+    // failures of its job. MUST compare token and session on the newest version of the row. Reads:
+    // some for each.
     virtual end_states finish(
         connection& on,
         const session_id& whose,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "jobs/sql_job_failures.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -23,7 +24,7 @@ std::optional<microseconds> unless_never(std::optional<microseconds> due_in) {
 }
 
 job_info info_in(const row& from) {
-    using column = columns::job_queue::describe;
+    using column = columns::job_queue::info_of_job;
     job_info info;
     info.id = from.integer(column::id);
     info.queue = from.bytes(column::queue);
@@ -181,7 +182,14 @@ delete_outcome sql_job_queue_store::remove(connection& on, job_id id) {
 std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {
     const auto found = read(on, "describe", {id}).rows;
     if (found.empty()) return std::nullopt;
-    return info_in(found.front());
+    job_info info = info_in(found.front());
+    info.failures =
+        failures_in(text_or_empty(found.front(), columns::job_queue::describe::failures));
+    // A program without migration 22 leaves those of the job that it replaced.
+    std::erase_if(info.failures, [&](const job_failure& each) {
+        return info.enqueued_ago > microseconds{0} && each.ended_ago > info.enqueued_ago;
+    });
+    return info;
 }
 
 std::vector<job_info> sql_job_queue_store::list(

@@ -71,6 +71,56 @@ TEST_F(job_end_suite, a_failed_attempt_is_tried_again_later) {
     EXPECT_EQ(info(id).error, "no disk") << "of the last attempt that failed";
 }
 
+TEST_F(job_end_suite, the_last_twenty_failures_of_a_job_are_kept_through_its_end) {
+    constexpr int attempts = 23;
+    new_job what;
+    what.retry.max_attempts = attempts;
+    const job_id id = enqueue(what);
+    EXPECT_TRUE(info(id).failures.empty());
+    std::string long_words;
+    while (long_words.size() < 3'900) long_words += "\xC3\xA4";
+    for (int number = 1; number <= attempts; ++number) {
+        const claimed_job mine = one_.claim_one();
+        const std::string words = number == 5 ? long_words : "no disk " + std::to_string(number);
+        EXPECT_TRUE(one_.finish(end_of(mine, job_step::fail, 1h, words + "\nline 2")));
+        if (number < attempts) make_due(id);
+        ASSERT_EQ(std::ssize(info(id).failures), std::min(number, 20));
+    }
+    current().age_job(id, 30min);
+    const job_info ended = info(id);
+    EXPECT_EQ(ended.state, job_state::discarded);
+    for (int place = 0; place < 20; ++place) {
+        const job_failure& each = ended.failures.at(static_cast<std::size_t>(place));
+        EXPECT_EQ(each.attempt, attempts - 19 + place);
+        EXPECT_EQ(each.node_info, "worker@here");
+        EXPECT_GE(each.began_ago, each.ended_ago);
+    }
+    EXPECT_EQ(
+        ended.failures.at(1).error,
+        long_words.substr(0, 400) + "\n...\n" + long_words.substr(0, 2 * (795 - 7)) + "\nline 2"
+    );
+    EXPECT_EQ(ended.failures.back().error, "no disk 23\nline 2");
+    EXPECT_EQ(retry_job(one_.db, id), retry_outcome::redriven);
+    EXPECT_EQ(info(id).failures.size(), 20U) << "why it was discarded";
+    EXPECT_TRUE(one_.complete(one_.claim_one()));
+    what.unique_key = "k";
+    what.conflict = on_conflict::replace;
+    const job_id second = enqueue(what);
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::fail, 1h, "no disk")));
+    EXPECT_EQ(info(second).failures.size(), 1U);
+    EXPECT_EQ(try_enqueue(what).id, second);
+    EXPECT_TRUE(info(second).failures.empty()) << "it is another job now";
+}
+
+TEST_F(job_end_suite, an_attempt_that_has_not_failed_is_no_failure) {
+    const job_id id = enqueue();
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::release)));
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::snooze, 1h)));
+    make_due(id);
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::complete, 0h, "result")));
+    EXPECT_TRUE(info(id).failures.empty());
+}
+
 TEST_F(job_end_suite, the_last_attempt_that_fails_discards) {
     new_job what;
     what.retry.max_attempts = 2;

@@ -25,6 +25,10 @@ TEST_F(job_rescue_suite, a_job_of_a_dead_session_is_available_again) {
     EXPECT_EQ(seen.state, job_state::available);
     EXPECT_EQ(seen.attempts, 0) << "it has not failed";
     EXPECT_EQ(seen.rescues, 1);
+    ASSERT_EQ(seen.failures.size(), 1U);
+    EXPECT_EQ(seen.failures.front().attempt, 1);
+    EXPECT_EQ(seen.failures.front().node_info, "worker@here");
+    EXPECT_EQ(seen.failures.front().error, "its worker died");
     EXPECT_EQ(seen.token, first.token);
     EXPECT_EQ(rescue().rescued, 0);
     const claimed_job second = two_.claim_one();

@@ -244,7 +244,14 @@ public:
         using answer = std::optional<job_info>;
         return ask<answer>(on, "describe_job", [id](memory_tables& tables, seen_jobs& jobs) {
             const job_row* const row = jobs.find(id);
-            return std::optional{row ? answer{info_of(tables, id, *row)} : answer{}};
+            if (!row) return std::optional{answer{}};
+            job_info info = info_of(tables, id, *row);
+            info.failures = row->failures;
+            for (job_failure& each : info.failures) {
+                each.began_ago = tables.now - each.began_ago;
+                each.ended_ago = tables.now - each.ended_ago;
+            }
+            return std::optional{answer{std::move(info)}};
         });
     }
 
@@ -410,6 +417,7 @@ private:
     ) {
         job_row row = *jobs.find(id);
         ++row.rescues;
+        row.note_failure("its worker died", jobs.now());
         if (row.is_cancel_requested) {
             jobs.end(id, row, job_state::cancelled, kept.cancelled);
             return jobs.free_next_of(row);

@@ -127,6 +127,7 @@ job_state finish_one(
             row.result = end.words;
             keep = end.words.empty() ? kept.completed : kept.with_result;
         } else if (!end.words.empty()) {
+            row.note_failure(end.words, tables.now);
             row.error = end.words;
         }
         jobs.end(end.id, row, to, keep);
@@ -136,6 +137,7 @@ job_state finish_one(
     row.session.reset();
     row.state = to;
     if (has_failed) {
+        row.note_failure(end.words, tables.now);
         row.error = end.words;
     } else {
         --row.attempts;
@@ -317,6 +319,7 @@ private:
         row.attempts = 0;
         row.rescues = 0;
         row.error.clear();
+        row.failures.clear();
         row.progress.clear();
         const bool waits_for_others = row.due_at && is_never(*row.due_at);
         if (!waits_for_others) {

@@ -1,6 +1,7 @@
 #include "support/memory_jobs.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "jobs/job_need_store.hpp"
 #include "support/memory_server.hpp"
@@ -14,7 +15,22 @@ bool has_key(
     return row && !row->has_ended() && row->queue == queue && row->what.unique_key == unique_key;
 }
 
+// As the fragment `cut` of the stores.
+std::string cut(const std::string& words) {
+    std::vector<std::size_t> begins;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if ((words[at] & '\xC0') != '\x80') begins.push_back(at);
+    }
+    if (begins.size() <= 1'000) return words;
+    return words.substr(0, begins[200]) + "\n...\n" + words.substr(begins[begins.size() - 795]);
+}
+
 }  // namespace
+
+void job_row::note_failure(const std::string& words, std::chrono::microseconds ended_at) {
+    if (failures.size() == 20) failures.erase(failures.begin());
+    failures.push_back({attempts, node_info, cut(words), claimed_at, ended_at});
+}
 
 const std::map<job_id, job_versions>& seen_jobs::versions_of_all() const {
     return tables_.jobs;

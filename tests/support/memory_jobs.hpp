@@ -28,10 +28,12 @@ struct job_row {
     std::optional<session_id> session;  // where it runs
     bool is_cancel_requested = false;
     std::string node_info, progress, error, result;
+    std::vector<job_failure> failures;  // with instants in place of ages
     std::chrono::microseconds enqueued_at{0}, claimed_at{0}, ended_at{0}, prune_at{0};
     std::optional<std::chrono::microseconds> available_at;  // nothing: since it was enqueued
     std::optional<std::chrono::microseconds> due_at;        // where scheduled or retryable
 
+    void note_failure(const std::string& words, std::chrono::microseconds ended_at);
     bool has_ended() const { return state >= job_state::completed; }
     bool is_of_key(const job_row& other) const {
         return queue == other.queue && what.ordering_key == other.what.ordering_key;

@@ -364,6 +364,10 @@ void memory_database::age_job(job_id id, microseconds by) {
         row.claimed_at -= by;
         row.ended_at -= by;
         row.prune_at -= by;
+        for (job_failure& each : row.failures) {
+            each.began_ago -= by;
+            each.ended_ago -= by;
+        }
     });
 }
 

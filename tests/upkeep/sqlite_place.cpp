@@ -18,6 +18,8 @@ std::string plain(const std::string& sql) {
         if (sql.compare(at, 2, "--") == 0) at = std::min(sql.find('\n', at), sql.size() - 1);
         const bool is_space = sql[at] == ' ' || sql[at] == '\n' || sql[at] == '\t';
         if (!is_space) {
+            const bool ends_part = sql[at] == ',' || sql[at] == ')';
+            if (ends_part && !text.empty() && text.back() == ' ') text.pop_back();
             text += sql[at];
         } else if (!text.empty() && text.back() != ' ') {
             text += ' ';

@@ -31,6 +31,23 @@ const std::vector<std::string> job_states{
     "cancelled",
 };
 
+json json_of_failures(const job_info& job) {
+    json all = json::array();
+    const auto ago = [](std::chrono::microseconds length) {
+        return length.count() > 0 ? json(seconds_of(length)) : json();
+    };
+    for (const job_failure& each : job.failures) {
+        all.push_back({
+            {"attempt", each.attempt},
+            {"node", each.node_info},
+            {"error", each.error},
+            {"began_seconds_ago", ago(each.began_ago)},
+            {"ended_seconds_ago", ago(each.ended_ago)},
+        });
+    }
+    return all;
+}
+
 json json_of_job(const job_info& job) {
     const auto seconds_or_null = [](const std::optional<std::chrono::microseconds>& length) {
         return length ? json(seconds_of(*length)) : json();
@@ -240,8 +257,9 @@ int change_chosen(
 }
 
 void print_job(const job_info& job, bool is_json) {
-    const json fields = json_of_job(job);
+    json fields = json_of_job(job);
     if (is_json) {
+        fields["failures"] = json_of_failures(job);
         print_json(fields);
         return;
     }
@@ -249,6 +267,21 @@ void print_job(const job_info& job, bool is_json) {
         const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
         if (!value.empty() && !text.empty()) print_line(name + ": " + printable(text));
     }
+    if (job.failures.empty()) return;
+    table failures{{"FAILED ATTEMPT", "BEGAN", "TOOK", "WORKER", "ERROR"}};
+    for (const job_failure& each : job.failures) {
+        const bool has_begin = each.began_ago.count() > 0;
+        const bool has_end = each.ended_ago.count() > 0 && each.ended_ago <= each.began_ago;
+        failures.add({
+            {std::to_string(each.attempt)},
+            {has_begin ? shown(each.began_ago) + " ago" : ""},
+            {has_end ? shown(each.began_ago - each.ended_ago) : ""},
+            {printable(each.node_info)},
+            {printable(summary_of(each.error))},
+        });
+    }
+    print_line("");
+    failures.print();
 }
 
 }  // namespace leasehold::cli

@@ -1,11 +1,31 @@
 -- MySQL and MariaDB: fragments of the statements of jobs.
 
--- The columns that a job's row and its row of the history have in common; the end of a job copies
--- them.
+-- The columns that the end of a job copies from its row to the history, beside error and failures.
 -- fragment: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
+
+-- The first 200 and the last 795 characters of a long error: the reason of a command that failed
+-- stands at the end of what it wrote.
+-- fragment: cut
+IF(CHAR_LENGTH(CONVERT({it} USING utf8mb4)) <= 1000, {it},
+              CONCAT(LEFT(CONVERT({it} USING utf8mb4), 200), CHAR(10), '...', CHAR(10),
+                     RIGHT(CONVERT({it} USING utf8mb4), 795)))
+
+-- The failures of job row j, and the attempt that ends with this error: for each the attempt, its
+-- claim, its end, its worker and its error, between tabs. A record separator (30) stands between
+-- two of them. The first of 20 gives way to the new one. The bound of 100,000 is for a text that
+-- somebody has written by hand.
+-- src/jobs/sql_job_failures.hpp reads them.
+-- fragment: failures_with
+CONCAT(COALESCE(CONCAT(SUBSTRING_INDEX(RIGHT(j.failures, 100000), CHAR(30), -19), CHAR(30)), ''),
+           j.attempts, CHAR(9), COALESCE(j.claimed_at, ''), CHAR(9), {utc}, CHAR(9),
+           COALESCE(j.node_info, ''), CHAR(9), COALESCE({cut {it}}, ''))
+
+-- The instant, a record separator and the failures of row j; null if there are none.
+-- fragment: read_failures
+CONCAT({utc}, CHAR(30), j.failures)
 
 -- Job row j has null for a default value: the defaults of new_job and retry_policy in
 -- leasehold/job.hpp.

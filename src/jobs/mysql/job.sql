@@ -99,7 +99,7 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- fragment: replacement
 kind = $3, payload = $4, priority = $5, enqueued_at = GREATEST({utc}, enqueued_at + 1),
-    available_at = NULL, attempts = 0, rescues = 0, error = NULL, progress = NULL,
+    available_at = NULL, attempts = 0, rescues = 0, error = NULL, failures = NULL, progress = NULL,
     attempts_max = NULLIF($8, 20), rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
     retry_delay_max = NULLIF($11, 3600000000), time_limit = NULLIF($12, -1),
     unique_until = NULLIF($13, 2),
@@ -311,16 +311,14 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- $2 list as {ends}. A part of a transaction.
 --
 -- 1. Locks the rows, as `complete`; the answer, with the state of each from now on.
+-- fragment: lock_ends
+SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
+SELECT j.id, {to_state} FROM {ends} WHERE {stands} AND j.session_id = $1 {update_listed}
+
 -- 2. Finds for each ordering key as many of the first blocked jobs as jobs of this list have left
 --    their place. `unblock` finds a job that was blocked after this snapshot.
--- 3. Ended jobs go to the history. 4. Jobs that go on do not run any more; an attempt counts only
---    if it failed. `attempts` comes last, since the other assignments read it.
--- 5. Deletes the rows that still run, which are those of ended jobs.
--- Reads: 8 rows for each.
--- name: finish
--- gives: id becomes
-SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
-SELECT j.id, {to_state} FROM {ends} WHERE {stands} AND j.session_id = $1 {update_listed};
+-- 3. Ended jobs go to the history.
+-- fragment: copy_ended
 WITH RECURSIVE places AS (
     SELECT j.queue, j.ordering_key, COUNT(*) AS places FROM {ends}
     WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NOT NULL
@@ -329,21 +327,44 @@ WITH RECURSIVE places AS (
 ), {next_of_places}
 SELECT {next_ids} INTO @leasehold_next FROM next_of n;
 INSERT INTO {prefix}job_history
-    ({job_columns}, error, result, state, ended_at, prune_at)
+    ({job_columns}, error, result, state, ended_at, prune_at, failures)
 SELECT {job_columns},
        IF(a.becomes <> 6 AND a.words <> '', UNHEX(a.words), j.error),
        IF(a.becomes = 6 AND a.words <> '', UNHEX(a.words), NULL),
-       {to_state}, {utc}, {utc} + {kept}
-FROM {ends} WHERE {stands} AND j.session_id = $1 AND {to_state} > 5 AND {kept} >= 0;
-UPDATE {ends}
-SET j.due_at = IF({to_state} IN (1, 4), {utc} + a.delay, NULL),
+       {to_state}, {utc}, {utc} + {kept},
+-- fragment: from_ended
+FROM {ends} WHERE {stands} AND j.session_id = $1 AND {to_state} > 5 AND {kept} >= 0
+
+-- 4. Jobs that go on do not run any more; an attempt counts only if it failed. `attempts` comes
+--    last, since the other assignments read it.
+-- 5. Deletes the rows that still run, which are those of ended jobs.
+-- fragment: put_back_others
+j.due_at = IF({to_state} IN (1, 4), {utc} + a.delay, NULL),
     j.available_at = IF({to_state} = 2, {utc}, NULL),
     j.error = IF(a.becomes = 4, UNHEX(a.words), j.error),
     j.session_id = NULL, j.state = {to_state},
     j.attempts = IF(a.becomes = 4, j.attempts, j.attempts - 1)
 WHERE {stands} AND j.session_id = $1 AND {to_state} <= 5;
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $1;
-{free_next};
+{free_next}
+
+-- Reads: 8 rows for each.
+-- name: finish
+-- gives: id becomes
+{lock_ends};
+{copy_ended} j.failures {from_ended};
+UPDATE {ends} SET {put_back_others};
+
+-- fragment: noted
+IF(a.becomes <> 6 AND a.words <> '', {failures_with UNHEX(a.words)}, j.failures)
+
+-- As `finish`, for lists in which an attempt ends with an error: an UPDATE of a BLOB makes a
+-- temporary table on the disk of MariaDB, whether it finds a row or not.
+-- name: finish_failed
+-- gives: id becomes
+{lock_ends};
+{copy_ended} {noted} {from_ended};
+UPDATE {ends} SET j.failures = {noted}, {put_back_others};
 
 -- $1 session, $2 list of ids. A plain read. Reads: 1 row for each.
 -- name: standings

@@ -120,13 +120,14 @@ WITH RECURSIVE places AS (
     GROUP BY j.queue, j.ordering_key
 ), {next_of_places}
 SELECT {next_ids} INTO @leasehold_next FROM next_of n;
+UPDATE {listed} SET j.failures = {failures_with 'its worker died'};
 INSERT INTO {prefix}job_history
     (id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
      retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
-     progress, payload, error, state, ended_at, prune_at)
+     progress, payload, failures, error, state, ended_at, prune_at)
 SELECT id, queue, kind, priority, attempts, rescues + 1, token, enqueued_at, attempts_max,
        rescues_max, retry_delay, retry_delay_max, time_limit, unique_until, unique_slot,
-       ordering_key, node_info, progress, payload,
+       ordering_key, node_info, progress, payload, failures,
        IF({rescued_to} = 7, CONCAT('quarantined: its workers died ', rescues + 1, ' times'), error),
        {rescued_to}, {now}, {now} + {rescued_kept}
 FROM {listed} WHERE {rescued_to} > 5 AND {rescued_kept} >= 0;
@@ -240,8 +241,8 @@ FROM (
             WHERE b.queue = j.queue AND b.ordering_key = j.ordering_key AND b.state = 5
             ORDER BY b.queue, b.ordering_key, b.id LIMIT 1) AS id
     FROM {prefix}job j WHERE j.id = @leasehold_id AND j.ordering_key IS NOT NULL) n;
-INSERT INTO {prefix}job_history ({job_columns}, error, state, ended_at, prune_at)
-SELECT {job_columns}, error, 8, {now}, {now} + $2
+INSERT INTO {prefix}job_history ({job_columns}, failures, error, state, ended_at, prune_at)
+SELECT {job_columns}, failures, error, 8, {now}, {now} + $2
 FROM {prefix}job WHERE id = $1 AND @leasehold_idle = 1 AND $2 >= 0;
 DELETE FROM {prefix}job WHERE id = $1 AND @leasehold_idle = 1;
 UPDATE {prefix}job SET is_cancel_requested = 1
@@ -272,10 +273,10 @@ COMMIT;
 -- name: redrive
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
-INSERT INTO {prefix}job ({job_columns}, state, due_at, available_at)
+INSERT INTO {prefix}job ({job_columns}, failures, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max, retry_delay,
        retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info, NULL,
-       payload, 2, NULL, {now}
+       payload, failures, 2, NULL, {now}
 FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 DELETE FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 COMMIT;
@@ -298,22 +299,21 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attemp
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- fragment: info_of_job
-SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
-       {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago, NULL AS result
-  FROM {prefix}job j
-
--- fragment: info_of_ended
-SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
-  FROM {prefix}job_history j
-
--- $1 id. Reads: 2 rows.
--- name: describe
 -- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
 -- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
 -- gives: ended_ago result
-({info_of_job} WHERE j.id = $1)
+SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
+       {since j.claimed_at} AS running_for, j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+
+-- fragment: info_of_ended
+SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
+
+-- $1 id. Reads: 2 rows.
+-- name: describe
+-- gives: @info_of_job failures
+({info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1)
 UNION ALL
-({info_of_ended} WHERE j.id = $1);
+({info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1);
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
@@ -324,20 +324,20 @@ j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6
        AND ($9 IS NULL OR {it} >= {now} - $9)
 
 -- fragment: jobs_asked_for
-{info_of_job} FORCE INDEX (PRIMARY)
+{info_of_job} FROM {prefix}job j FORCE INDEX (PRIMARY)
  WHERE $4 < 6 AND {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
 
 -- fragment: ended_asked_for
-{info_of_ended} FORCE INDEX (PRIMARY)
+{info_of_ended} FROM {prefix}job_history j FORCE INDEX (PRIMARY)
  WHERE ($4 = 0 OR ($4 > 5 AND $3 = '')) AND {is_asked_for j.ended_at}
    AND ($4 = 0 OR j.state = $4)
 
 -- fragment: ended_of_state
-{info_of_ended} FORCE INDEX ({bare}job_history_queue)
+{info_of_ended} FROM {prefix}job_history j FORCE INDEX ({bare}job_history_queue)
  WHERE $3 <> '' AND $4 > 5 AND j.queue = $3 AND j.state = $4 AND {is_asked_for j.ended_at}
 
 -- name: list
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
@@ -347,7 +347,7 @@ SELECT * FROM (
 ORDER BY id LIMIT $5;
 
 -- name: list_newest
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
     UNION ALL

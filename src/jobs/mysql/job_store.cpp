@@ -303,8 +303,10 @@ void mysql_job_store::finish_rest(
     ended_jobs& done
 ) const {
     std::string list;
+    bool some_failed = false;
     for (const job_end& each : by_id(ends)) {
         if (done.contains(each.id)) continue;
+        some_failed = some_failed || (each.becomes != job_state::completed && !each.words.empty());
         list += list.empty() ? "[" : ",[";
         for (const std::int64_t number :
              {each.id,
@@ -318,7 +320,8 @@ void mysql_job_store::finish_rest(
     }
     if (list.empty()) return;
     const parameters values{value_of(whose), "[" + list + "]"};
-    note_finished(send_in_transaction(on, texts_["finish"], values), done);
+    const auto& text = texts_[some_failed ? "finish_failed" : "finish"];
+    note_finished(send_in_transaction(on, text, values), done);
 }
 
 job_store::finished_and_claimed mysql_job_store::finish_and_claim(

@@ -1,11 +1,35 @@
 -- PostgreSQL: fragments of the statements of jobs.
 
--- The columns that a job's row and its row of the history have in common; the end of a job copies
--- them.
+-- The columns that the end of a job copies from its row to the history, beside error and failures.
 -- fragment: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
+
+-- The first 200 and the last 795 characters of a long error: the reason of a command that failed
+-- stands at the end of what it wrote.
+-- fragment: cut
+CASE WHEN length({it}) <= 1000 THEN {it}
+                    ELSE left({it}, 200) || chr(10) || '...' || chr(10) || right({it}, 795) END
+
+-- The failures of job row j, and the attempt that ends with this error: for each the attempt, its
+-- claim, its end, its worker and its error, between tabs. A record separator (30) stands between
+-- two of them. The first of 20 gives way to the new one. The bound of 100,000 is for a text that
+-- somebody has written by hand.
+-- src/jobs/sql_job_failures.hpp reads them.
+-- fragment: failures_with
+concat(right(CASE WHEN length(j.failures) - length(replace(j.failures, chr(30), '')) < 19
+                          THEN j.failures
+                          ELSE substr(j.failures, strpos(j.failures, chr(30)) + 1) END, 100000)
+                   || chr(30),
+               j.attempts, chr(9),
+               (extract(epoch FROM {finite j.claimed_at}) * 1000000)::bigint, chr(9),
+               (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, chr(9),
+               j.node_info, chr(9), {cut {it}})
+
+-- The instant, a record separator and the failures of row j; null if there are none.
+-- fragment: read_failures
+(extract(epoch FROM clock_timestamp()) * 1000000)::bigint || chr(30) || j.failures
 
 -- Job row j has null for a default value: the defaults of new_job and retry_policy in
 -- leasehold/job.hpp.

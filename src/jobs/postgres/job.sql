@@ -128,9 +128,9 @@ SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = 
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5, enqueued_at = clock_timestamp(),
-       available_at = NULL, attempts = 0, rescues = 0, error = NULL, progress = NULL,
-       attempts_max = nullif($8::integer, 20), rescues_max = nullif($9::integer, 3),
-       retry_delay = nullif($10::bigint, 5000000),
+       available_at = NULL, attempts = 0, rescues = 0, error = NULL, failures = NULL,
+       progress = NULL, attempts_max = nullif($8::integer, 20),
+       rescues_max = nullif($9::integer, 3), retry_delay = nullif($10::bigint, 5000000),
        retry_delay_max = nullif($11::bigint, 3600000000), time_limit = nullif($12::bigint, -1),
        unique_until = nullif($13::smallint, 2),
        due_at = CASE WHEN j.due_at = {never} THEN j.due_at WHEN n.is_early THEN n.due_at END,
@@ -443,15 +443,15 @@ WITH mine AS MATERIALIZED (
     RETURNING j.*, m.words, m.kept, m.to_state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
-        ({job_columns}, error, result, state, ended_at, prune_at)
-    SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues, g.token, g.enqueued_at,
-           g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
-           g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
-           CASE WHEN g.to_state <> 6 AND g.words <> '' THEN g.words ELSE g.error END,
-           CASE WHEN g.to_state = 6 THEN nullif(g.words, '') END,
-           g.to_state, clock_timestamp(), clock_timestamp() + g.kept * interval '1 microsecond'
-      FROM gone g
-     WHERE g.kept >= 0
+        ({job_columns}, failures, error, result, state, ended_at, prune_at)
+    SELECT {job_columns},
+           CASE WHEN j.to_state <> 6 AND j.words <> ''
+                THEN {failures_with j.words} ELSE j.failures END,
+           CASE WHEN j.to_state <> 6 AND j.words <> '' THEN j.words ELSE j.error END,
+           CASE WHEN j.to_state = 6 THEN nullif(j.words, '') END,
+           j.to_state, clock_timestamp(), clock_timestamp() + j.kept * interval '1 microsecond'
+      FROM gone j
+     WHERE j.kept >= 0
 ), back AS (
     UPDATE {prefix}job AS j
        SET state = m.to_state, session_id = NULL,
@@ -459,7 +459,8 @@ WITH mine AS MATERIALIZED (
                          THEN clock_timestamp() + m.delay * interval '1 microsecond' END,
            available_at = CASE WHEN m.to_state = 2 THEN clock_timestamp() END,
            attempts = CASE WHEN m.to_state = 4 THEN j.attempts ELSE j.attempts - 1 END,
-           error = CASE WHEN m.to_state = 4 THEN m.words ELSE j.error END
+           error = CASE WHEN m.to_state = 4 THEN m.words ELSE j.error END,
+           failures = CASE WHEN m.to_state = 4 THEN {failures_with m.words} ELSE j.failures END
       FROM mine m
      WHERE j.id = m.id AND m.to_state <= 5
     RETURNING j.id, {durable}

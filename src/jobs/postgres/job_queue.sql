@@ -152,21 +152,23 @@ WITH seen AS MATERIALIZED (
     RETURNING j.*, l.to_state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
-        ({job_columns}, error, state, ended_at, prune_at)
-    SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues + 1, g.token, g.enqueued_at,
-           g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
-           g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
-           CASE WHEN g.to_state = 7
-                THEN 'quarantined: its workers died ' || g.rescues + 1 || ' times' ELSE g.error END,
-           g.to_state, clock_timestamp(),
-           clock_timestamp() + CASE WHEN g.to_state = 7 THEN $3::bigint ELSE $4::bigint END
+        ({job_columns}, failures, error, state, ended_at, prune_at)
+    SELECT j.id, j.queue, j.kind, j.priority, j.attempts, j.rescues + 1, j.token, j.enqueued_at,
+           j.attempts_max, j.rescues_max, j.retry_delay, j.retry_delay_max, j.time_limit,
+           j.unique_until, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.payload,
+           {failures_with 'its worker died'},
+           CASE WHEN j.to_state = 7
+                THEN 'quarantined: its workers died ' || j.rescues + 1 || ' times' ELSE j.error END,
+           j.to_state, clock_timestamp(),
+           clock_timestamp() + CASE WHEN j.to_state = 7 THEN $3::bigint ELSE $4::bigint END
                                * interval '1 microsecond'
-      FROM gone g
-     WHERE CASE WHEN g.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
+      FROM gone j
+     WHERE CASE WHEN j.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
 ), back AS (
     UPDATE {prefix}job AS j
        SET state = 2, session_id = NULL, available_at = clock_timestamp(),
-           attempts = j.attempts - 1, rescues = j.rescues + 1
+           failures = {failures_with 'its worker died'}, attempts = j.attempts - 1,
+           rescues = j.rescues + 1
      WHERE j.id = ANY (ARRAY(SELECT id FROM lost WHERE to_state = 2))
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
@@ -270,11 +272,11 @@ RETURNING h.id, {durable};
 -- gives: , cancelled requested in_history in_jobs
 WITH gone AS (
     DELETE FROM {prefix}job AS j WHERE j.id = $1 AND j.state <> 3
-    RETURNING {job_columns}, error, state, {durable}
+    RETURNING {job_columns}, failures, error, state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
-        ({job_columns}, error, state, ended_at, prune_at)
-    SELECT {job_columns}, error, 8, clock_timestamp(),
+        ({job_columns}, failures, error, state, ended_at, prune_at)
+    SELECT {job_columns}, failures, error, 8, clock_timestamp(),
            clock_timestamp() + $2::bigint * interval '1 microsecond'
       FROM gone WHERE $2::bigint >= 0
 ), asked AS (
@@ -310,12 +312,12 @@ RETURNING j.id, {durable};
 -- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
 -- name: redrive
 WITH again AS MATERIALIZED (
-    SELECT {job_columns} FROM {prefix}job_history WHERE id = $1 FOR UPDATE
+    SELECT {job_columns}, failures FROM {prefix}job_history WHERE id = $1 FOR UPDATE
 ), made AS (
-    INSERT INTO {prefix}job AS j ({job_columns}, state, due_at, available_at)
+    INSERT INTO {prefix}job AS j ({job_columns}, failures, state, due_at, available_at)
     SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
            retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-           node_info, NULL, payload, 2, NULL, clock_timestamp()
+           node_info, NULL, payload, failures, 2, NULL, clock_timestamp()
       FROM again
     ON CONFLICT DO NOTHING
     RETURNING j.id, {durable}
@@ -333,22 +335,21 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- fragment: info_of_job
-SELECT {info_columns}, {due_in} AS due_in, {since j.claimed_at} AS running_for,
-            j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
-       FROM {prefix}job j
-
--- fragment: info_of_ended
-SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
-       FROM {prefix}job_history j
-
--- $1 id. Reads: 2 rows.
--- name: describe
 -- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
 -- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
 -- gives: ended_ago result
-({info_of_job} WHERE j.id = $1)
+SELECT {info_columns}, {due_in} AS due_in, {since j.claimed_at} AS running_for,
+            j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
+
+-- fragment: info_of_ended
+SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
+
+-- $1 id. Reads: 2 rows.
+-- name: describe
+-- gives: @info_of_job failures
+({info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1)
 UNION ALL
-({info_of_ended} WHERE j.id = $1);
+({info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1);
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null. The
@@ -363,25 +364,25 @@ UNION ALL
                   OR {it} >= clock_timestamp() - $9::bigint * interval '1 microsecond')
 
 -- fragment: jobs_asked_for
-{info_of_job}
+{info_of_job} FROM {prefix}job j
       WHERE $4::bigint < 6 AND j.id BETWEEN $1 AND $2
         AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR {shown_state} = $4::bigint)
                  THEN {is_asked_for j.enqueued_at} END
 
 -- fragment: ended_asked_for
-{info_of_ended}
+{info_of_ended} FROM {prefix}job_history j
       WHERE ($4::bigint = 0 OR ($4::bigint > 5 AND $3 = '')) AND j.id BETWEEN $1 AND $2
         AND CASE WHEN ($3 = '' OR j.queue = $3) AND ($4::bigint = 0 OR j.state = $4::bigint)
                  THEN {is_asked_for j.ended_at} END
 
 -- fragment: ended_of_state
-{info_of_ended}
+{info_of_ended} FROM {prefix}job_history j
       WHERE $3 <> '' AND $4::bigint > 5
         AND j.queue = $3 AND j.state = $4::bigint AND j.id BETWEEN $1 AND $2
         AND CASE WHEN $5 > 0 THEN {is_asked_for j.ended_at} END
 
 -- name: list
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
@@ -392,7 +393,7 @@ SELECT * FROM (
  ORDER BY id LIMIT $5;
 
 -- name: list_newest
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
     UNION ALL

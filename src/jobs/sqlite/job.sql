@@ -62,7 +62,8 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, available_at = NULL,
-       attempts = 0, rescues = 0, error = NULL, progress = NULL, attempts_max = nullif($8, 20),
+       attempts = 0, rescues = 0, error = NULL, failures = NULL, progress = NULL,
+       attempts_max = nullif($8, 20),
        rescues_max = nullif($9, 3), retry_delay = nullif($10, 5000000),
        retry_delay_max = nullif($11, 3600000000), time_limit = nullif($12, -1),
        unique_until = nullif($13, 2),
@@ -183,8 +184,8 @@ SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER)
 -- $1 id, $2 state, $3 the microseconds that the row is kept, $4 the error or null: the one that the
 -- job has, $5 the result or null. Comes before `remove`. Reads: 1 row.
 -- name: keep
-INSERT INTO {prefix}job_history ({job_columns}, error, result, state, ended_at, prune_at)
-SELECT {job_columns}, coalesce($4, error), $5, $2, {wall}, {wall} + $3
+INSERT INTO {prefix}job_history ({job_columns}, failures, error, result, state, ended_at, prune_at)
+SELECT {job_columns}, failures, coalesce($4, error), $5, $2, {wall}, {wall} + $3
   FROM {prefix}job WHERE id = $1;
 
 -- $1 id.
@@ -198,6 +199,10 @@ UPDATE {prefix}job SET state = 2 WHERE id = (
     SELECT b.id FROM {prefix}job b
      WHERE b.queue = $1 AND b.ordering_key = $2 AND b.state = 5
      ORDER BY b.id LIMIT 1);
+
+-- $1 id, $2 the error of an attempt that failed. Comes before `keep` or `put_back`.
+-- name: note_failure
+UPDATE {prefix}job AS j SET failures = {failures_with $2} WHERE id = $1;
 
 -- $1 id, $2 state, $3 delay, $4 the error of an attempt that failed, or null: then the attempt is
 -- not counted.

@@ -195,10 +195,10 @@ RETURNING id;
 
 -- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
 -- name: redrive
-INSERT INTO {prefix}job ({job_columns}, state, due_at, available_at)
+INSERT INTO {prefix}job ({job_columns}, failures, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
        retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-       node_info, NULL, payload, 2, NULL, {wall}
+       node_info, NULL, payload, failures, 2, NULL, {wall}
   FROM {prefix}job_history WHERE id = $1
 ON CONFLICT DO NOTHING;
 DELETE FROM {prefix}job_history WHERE id = $1 AND changes() > 0;
@@ -215,25 +215,24 @@ SELECT CAST(state AS INTEGER) FROM {prefix}job_history WHERE id = $1;
 CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- fragment: info_of_job
+-- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
+-- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
+-- gives: ended_ago result
 SELECT {info_columns}, CAST(j.due_at - {wall} AS INTEGER) AS due_in,
        CAST({wall} - j.claimed_at AS INTEGER) AS running_for,
        CAST(j.is_cancel_requested AS INTEGER) AS is_cancel_requested, NULL AS ended_ago,
        NULL AS result
-  FROM {prefix}job j
 
 -- fragment: info_of_ended
 SELECT {info_columns}, NULL, NULL, 0, CAST({wall} - j.ended_at AS INTEGER),
        CAST(j.result AS TEXT)
-  FROM {prefix}job_history j
 
 -- $1 id. Reads: 2 rows.
 -- name: describe
--- gives: id queue kind state priority attempts attempts_max rescues token payload unique_key
--- gives: ordering_key node_info progress error enqueued_ago due_in running_for is_cancel_requested
--- gives: ended_ago result
-{info_of_job} WHERE j.id = $1
+-- gives: @info_of_job failures
+{info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1
 UNION ALL
-{info_of_ended} WHERE j.id = $1;
+{info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1;
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.
@@ -245,20 +244,20 @@ j.id BETWEEN $1 AND $2 AND ($3 = '' OR j.queue = $3) AND ($6 = '' OR j.kind = $6
        AND ($9 IS NULL OR {it} >= {wall} - $9)
 
 -- fragment: jobs_asked_for
-{info_of_job}
+{info_of_job} FROM {prefix}job j
  WHERE $4 < 6 AND {is_asked_for j.enqueued_at} AND ($4 = 0 OR {shown_state} = $4)
 
 -- fragment: ended_asked_for
-{info_of_ended}
+{info_of_ended} FROM {prefix}job_history j
  WHERE ($4 = 0 OR ($4 > 5 AND $3 = '')) AND {is_asked_for j.ended_at}
    AND ($4 = 0 OR j.state = $4)
 
 -- fragment: ended_of_state
-{info_of_ended} INDEXED BY {bare}job_history_queue
+{info_of_ended} FROM {prefix}job_history j INDEXED BY {bare}job_history_queue
  WHERE $3 <> '' AND $4 > 5 AND j.queue = $3 AND j.state = $4 AND {is_asked_for j.ended_at}
 
 -- name: list
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     SELECT * FROM ({jobs_asked_for} ORDER BY j.id LIMIT $5)
     UNION ALL
@@ -268,7 +267,7 @@ SELECT * FROM (
  ORDER BY id LIMIT $5;
 
 -- name: list_newest
--- gives: @describe
+-- gives: @info_of_job
 SELECT * FROM (
     SELECT * FROM ({jobs_asked_for} ORDER BY j.id DESC LIMIT $5)
     UNION ALL

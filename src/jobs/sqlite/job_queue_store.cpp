@@ -62,6 +62,7 @@ public:
             const job_id id = each.integer(column::id);
             const bool is_cancelled = each.integer(column::is_cancel_requested) != 0;
             const bool was_last = each.integer(column::was_last) != 0;
+            write_job("note_failure", {id, "its worker died"});
             if (!is_cancelled && !was_last) {
                 write("rescue", {id});
                 ++counts.rescued;
