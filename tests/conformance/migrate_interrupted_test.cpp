@@ -1,5 +1,6 @@
 // Migrations that were interrupted: half applied, or with a request that was lost.
 #include <algorithm>
+#include <cstdlib>
 
 #include "conformance/migrate_suite.hpp"
 #include "support/faulty_connection.hpp"
@@ -52,6 +53,7 @@ TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
 // A process dies, or loses the database, at any point of a migration's way up or down. A request
 // that is lost before it is sent leaves the state that the request before it has made. Each
 // migration begins at the version before it, and after the requests with which all of them begin.
+// A released migration never changes, so the newest two are tried for each change.
 TEST_F(migrate_suite, whatever_request_is_lost_the_next_run_finishes) {
     const auto plan = std::make_shared<fault_plan>();
     const auto expect_version = [&](int version) {
@@ -87,8 +89,14 @@ TEST_F(migrate_suite, whatever_request_is_lost_the_next_run_finishes) {
         plan->fail_call(call, fault::lost_after_it);
         thrown_by([&] { run(another(plan->wrapper())); });
     };
+    const bool tries_each = std::getenv("LEASEHOLD_TEST_EACH_MIGRATION") != nullptr;
+    const int first = tries_each ? 1 : newest() - 1;
     int first_call = 1;
-    for (int version = 1; version <= newest(); ++version) {
+    if (first > 1) {
+        up_to(first - 1)(another());
+        first_call = calls_of(up_to(first - 1));
+    }
+    for (int version = first; version <= newest(); ++version) {
         const int last_call = std::max(calls_of(up_to(version)), calls_of(down_to(version - 1)));
         for (int call = first_call; call <= last_call; ++call) {
             SCOPED_TRACE(
