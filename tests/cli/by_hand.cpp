@@ -3,6 +3,7 @@
 //   cli_by_hand URL <up.sql
 //
 // A statement ends with `;` at the end of a line. Exit status: 0, or 1 with what went wrong.
+#include <chrono>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -13,7 +14,10 @@
 int main(int count, char** arguments) {
     if (count != 2) return 2;
     try {
-        const leasehold::database there = leasehold::open(arguments[1]);
+        // An administrator's tool waits, and many rows take their time on a busy machine.
+        leasehold::database_settings settings;
+        settings.statement_timeout = std::chrono::minutes{1};
+        const leasehold::database there = leasehold::open(arguments[1], settings);
         std::string statement;
         for (std::string line; std::getline(std::cin, line);) {
             if (line.starts_with("--")) continue;
