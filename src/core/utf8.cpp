@@ -1,5 +1,7 @@
 #include "core/utf8.hpp"
 
+#include <algorithm>
+
 namespace leasehold {
 namespace {
 
@@ -60,6 +62,17 @@ std::string printable_utf8(std::string_view bytes) {
             shown += bytes.substr(0, size);
             bytes.remove_prefix(size);
         }
+    }
+    return shown;
+}
+
+std::string printable_lines(std::string_view bytes) {
+    std::string shown;
+    for (std::size_t at = 0; at <= bytes.size();) {
+        const auto end = std::min(bytes.find('\n', at), bytes.size());
+        if (at > 0) shown += '\n';
+        shown += printable_utf8(bytes.substr(at, end - at));
+        at = end + 1;
     }
     return shown;
 }

@@ -15,6 +15,8 @@ std::string_view cut_utf8(std::string_view text, std::size_t max_bytes) noexcept
 
 // `bytes` with each byte that is not part of UTF-8, and each control character, replaced by '?'.
 LEASEHOLD_EXPORT std::string printable_utf8(std::string_view bytes);
+// The same for text in lines, which stay.
+std::string printable_lines(std::string_view bytes);
 
 // `bytes` with each byte that is not part of UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view bytes);

@@ -13,16 +13,9 @@
 namespace leasehold {
 namespace {
 
-// The text as it can be stored and shown, by lines.
+// The text as it can be stored and shown.
 std::string cut(std::string_view words) {
-    std::string said;
-    for (std::size_t at = 0; at <= words.size();) {
-        const auto end = std::min(words.find('\n', at), words.size());
-        if (at > 0) said += '\n';
-        said += printable_utf8(words.substr(at, end - at));
-        at = end + 1;
-    }
-    return std::string{cut_utf8(said, job_store::max_words_bytes)};
+    return std::string{cut_utf8(printable_lines(words), job_store::max_words_bytes)};
 }
 
 // A random number from 0 to 1, for the random half of a delay.

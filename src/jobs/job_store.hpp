@@ -77,6 +77,8 @@ struct job_end {
     job_state becomes = job_state::completed;
     std::chrono::microseconds delay{0};  // until it is due, if it becomes scheduled or retryable
     std::string words{};  // the result of a completed job; else the error, if not empty
+
+    bool has_error() const noexcept { return becomes != job_state::completed && !words.empty(); }
 };
 
 // A job with a request to cancel it becomes cancelled, unless it has completed.

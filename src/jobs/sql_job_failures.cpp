@@ -28,16 +28,6 @@ std::int64_t number_in(std::string_view text) {
     return number;
 }
 
-// The error may have lines.
-std::string lines_of(std::string_view error) {
-    std::string all;
-    for (bool is_first = true; is_first || !error.empty(); is_first = false) {
-        if (!is_first) all += '\n';
-        all += printable_utf8(taken(error, '\n'));
-    }
-    return all;
-}
-
 }  // namespace
 
 std::vector<job_failure> failures_in(std::string_view text) {
@@ -56,7 +46,11 @@ std::vector<job_failure> failures_in(std::string_view text) {
         const std::string worker = printable_utf8(taken(record, '\t'));
         if (attempt < 1 || !std::in_range<int>(attempt)) continue;
         all.push_back(
-            {static_cast<int>(attempt), worker, lines_of(record), ago(began_at), ago(ended_at)}
+            {static_cast<int>(attempt),
+             worker,
+             printable_lines(record),
+             ago(began_at),
+             ago(ended_at)}
         );
     }
     constexpr std::ptrdiff_t most = 20;

@@ -95,7 +95,7 @@ void write_number(const std::filesystem::path& path, fencing_token token) {
 
 // Makes sure that the file is the new one after a power cut, too.
 void keep_entry(const std::filesystem::path& path) {
-    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
+    const auto folder = path.parent_path();
     const open_file entry{folder, O_RDONLY | O_DIRECTORY};
     if (fsync(entry.number()) != 0) fail(folder, "write");
 }

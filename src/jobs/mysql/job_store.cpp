@@ -306,7 +306,7 @@ void mysql_job_store::finish_rest(
     bool some_failed = false;
     for (const job_end& each : by_id(ends)) {
         if (done.contains(each.id)) continue;
-        some_failed = some_failed || (each.becomes != job_state::completed && !each.words.empty());
+        some_failed = some_failed || each.has_error();
         list += list.empty() ? "[" : ",[";
         for (const std::int64_t number :
              {each.id,

@@ -425,9 +425,7 @@ private:
         const writing& write, const job_end& end, const job_retention& kept, job_state to
     ) {
         const bool is_ended = to >= job_state::completed;
-        const bool has_failed =
-            to == job_state::retryable || (to > job_state::completed && !end.words.empty());
-        if (has_failed) write("note_failure", {end.id, end.words});
+        if (end.has_error()) write("note_failure", {end.id, end.words});
         if (!is_ended) {
             const value error = to == job_state::retryable ? value{end.words} : value{};
             write("put_back", {end.id, static_cast<int>(to), value_of(end.delay), error});
