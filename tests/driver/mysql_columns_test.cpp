@@ -6,13 +6,14 @@
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/migrate.hpp"
 #include "mysql_support.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing_mysql {
 namespace {
 
 TEST_F(mysql_test, statements_have_the_columns_that_they_declare) {
     const table_names names{"columns_", ""};
-    database_settings settings;
+    database_settings settings = testing::patient();
     settings.names = names;
     const database db = mysql::open(url_, settings);
     migrate(db);

@@ -8,6 +8,7 @@
 #include "leasehold/leasehold.hpp"
 #include "support/calm.hpp"
 #include "support/granted.hpp"
+#include "support/patient.hpp"
 #include "support/thread.hpp"
 #include "support/url.hpp"
 
@@ -16,8 +17,7 @@ namespace {
 
 class mysql_handshake : public mysql_test {
 protected:
-    database at(const std::string& url) const {
-        database_settings settings;
+    database at(const std::string& url, database_settings settings = {}) const {
         settings.names.prefix = name_ + "_";
         return mysql::open(url, settings);
     }
@@ -45,7 +45,7 @@ TEST_F(mysql_handshake, cut_during_tls_may_pass) {
 
 TEST_F(mysql_handshake, cut_during_tls_does_not_end_a_wait) {
     testing::relay between{testing::host_of(url_), testing::port_of(url_)};
-    const database direct = at(url_);
+    const database direct = at(url_, testing::patient());
     const database through =
         at(testing::with_option(testing::with_port(url_, between.port()), "ssl-mode=PREFERRED"));
     migrate(direct);

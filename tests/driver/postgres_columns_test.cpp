@@ -3,13 +3,14 @@
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/migrate.hpp"
 #include "postgres_support.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing_postgres {
 namespace {
 
 TEST_F(postgres_test, statements_have_the_columns_that_they_declare) {
     const table_names names{"columns_", ""};
-    database_settings settings;
+    database_settings settings = testing::patient();
     settings.names = names;
     const database db = postgres::open(url_, settings);
     migrate(db);

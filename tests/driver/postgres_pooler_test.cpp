@@ -13,6 +13,7 @@
 #include "postgres_support.hpp"
 #include "support/findings.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing_postgres {
 namespace {
@@ -134,7 +135,7 @@ TEST_F(postgres_pooler_test, a_read_that_requires_a_standby_is_done_without_one)
 }
 
 TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
-    database_settings settings;
+    database_settings settings = testing::patient();
     settings.names.prefix = "pooled_doctor_";
     const database db = postgres::open(pooler_->here().url(), settings);
     migrate(db);

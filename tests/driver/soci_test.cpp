@@ -22,6 +22,7 @@
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold {
@@ -91,7 +92,7 @@ protected:
     }
 
     database open() const {
-        database_settings settings;
+        database_settings settings = testing::patient();
         settings.names.prefix = prefix_;
         if (name_ == "sqlite") return sqlite::open(url_, settings);
         if (name_ == "postgres") return postgres::open(url_, settings);
