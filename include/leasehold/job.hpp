@@ -176,6 +176,8 @@ struct job_info {
     std::optional<std::chrono::microseconds> ended_ago{};    // set if it has ended
     // The jobs that it waits for, at most 100; only find_job() tells.
     std::vector<job_id> depends_on{};
+    // The jobs that wait for it, likewise.
+    std::vector<job_id> needed_by{};
     // The last 20 attempts that failed, from the first on; only find_job() tells. If a program
     // without migration 22 ended an attempt, that attempt is missing; if it ended the job, all are.
     std::vector<job_failure> failures{};

@@ -85,6 +85,9 @@ public:
 
     // The jobs that it waits for, by their numbers; at most `limit`.
     virtual std::vector<job_id> needs_of(connection& on, job_id id, int limit) = 0;
+    // The jobs that wait for it, likewise.
+    virtual std::vector<job_id> needed_by(connection& on, job_id id, int limit) = 0;
+    // True as long as a need for it is kept, also of a job that does not wait any more.
     virtual bool is_needed(connection& on, job_id id) = 0;
 };
 

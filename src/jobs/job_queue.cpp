@@ -267,7 +267,9 @@ std::optional<job_info> find_job(const database& db, job_id id) {
         auto found = stores.get<job_queue_store>().describe(on, id);
         constexpr int max_needs = 100;
         const bool may_wait = found && found->state == job_state::blocked;
-        if (may_wait) found->depends_on = stores.get<job_need_store>().needs_of(on, id, max_needs);
+        auto& needs = stores.get<job_need_store>();
+        if (may_wait) found->depends_on = needs.needs_of(on, id, max_needs);
+        if (found) found->needed_by = needs.needed_by(on, id, max_needs);
         return found;
     });
 }

@@ -193,4 +193,8 @@ bool sql_job_need_store::is_needed(connection& on, job_id id) {
     return !read(on, "is_needed", {id}).rows.empty();
 }
 
+std::vector<job_id> sql_job_need_store::needed_by(connection& on, job_id id, int limit) {
+    return only_integers(read(on, "needed_by", {id, limit}));
+}
+
 }  // namespace leasehold

@@ -25,6 +25,7 @@ public:
         override;
     note_outcome note_reason(connection& on, job_id id, const std::string& words) override;
     std::vector<job_id> needs_of(connection& on, job_id id, int limit) override;
+    std::vector<job_id> needed_by(connection& on, job_id id, int limit) override;
     bool is_needed(connection& on, job_id id) override;
 
 private:

@@ -70,6 +70,8 @@ TEST_F(job_need_suite, it_is_blocked_until_what_it_needs_has_completed) {
     const job_id first = enqueue(), then = enqueue_after({first});
     EXPECT_EQ(state(then), job_state::blocked);
     EXPECT_EQ(find_job(second_, then)->depends_on, std::vector{first});
+    EXPECT_EQ(find_job(second_, then)->needed_by, std::vector<job_id>{});
+    EXPECT_EQ(find_job(second_, first)->needed_by, std::vector{then});
     EXPECT_EQ(look().next_due_in, std::nullopt) << "nothing comes due by time";
     EXPECT_TRUE(look().some_are_needed);
     EXPECT_EQ(settle({first}), 0) << "it has not ended";
@@ -80,6 +82,7 @@ TEST_F(job_need_suite, it_is_blocked_until_what_it_needs_has_completed) {
     EXPECT_TRUE(one_.complete(running.at(0)));
     EXPECT_EQ(settle({first}), 1);
     EXPECT_EQ(state(then), job_state::available);
+    EXPECT_FALSE(is_needed(first));
     EXPECT_EQ(settle({first}), 0) << "again";
     EXPECT_EQ(ids_of(one_.claim(10)), std::vector{then});
 }
@@ -259,6 +262,7 @@ TEST_F(job_need_suite, cancelling_who_waits_leaves_the_other) {
     const job_id first = enqueue(), then = enqueue_after({first});
     EXPECT_EQ(cancel_job(second_, then), cancel_outcome::cancelled);
     EXPECT_EQ(state(first), job_state::available);
+    EXPECT_EQ(find_job(second_, first)->needed_by, std::vector<job_id>{});
     complete_next();
     EXPECT_EQ(settle({first}), 0);
     EXPECT_EQ(state(then), job_state::cancelled);
@@ -268,6 +272,7 @@ TEST_F(job_need_suite, a_retry_lets_it_run_at_once) {
     const job_id first = enqueue(), then = enqueue_after({first});
     EXPECT_EQ(retry(then), retry_outcome::available);
     EXPECT_EQ(state(then), job_state::available);
+    EXPECT_EQ(find_job(second_, first)->needed_by, std::vector<job_id>{});
     discard_next();
     settle({first});
     EXPECT_EQ(state(then), job_state::available) << "it waits no more";

@@ -462,6 +462,9 @@ TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
     expect_reads("who was left waiting", {8, 16, 500}, [&](connection& on, store_set& stores) {
         EXPECT_TRUE(needs_of(stores).left_waiting(on, "plain", behind).empty());
     });
+    expect_reads("what waits for it", {6, 9, 250}, [&](connection& on, store_set& stores) {
+        EXPECT_EQ(needs_of(stores).needed_by(on, waits - 1, 100), std::vector{waits});
+    });
     expect_reads("whether it is needed", {4, 6, 200}, [&](connection& on, store_set& stores) {
         EXPECT_FALSE(needs_of(stores).is_needed(on, waits));
     });

@@ -135,6 +135,19 @@ public:
         });
     }
 
+    std::vector<job_id> needed_by(connection& on, job_id id, int limit) override {
+        return ask<std::vector<job_id>>(on, "needed_by", [id, limit](seen& all) {
+            std::vector<job_id> some;
+            for (const auto& [name, row] : all.tables.needs) {
+                const bool is_its = sees(row, all.from) && name.first == id;
+                const job_row* const waiting = is_its ? all.jobs.find(name.second) : nullptr;
+                if (!waiting || !is_waiting(*waiting)) continue;
+                if (std::ssize(some) < limit) some.push_back(name.second);
+            }
+            return some;
+        });
+    }
+
     bool is_needed(connection& on, job_id id) override {
         return ask<bool>(on, "is_needed", [id](seen& all) {
             return std::ranges::any_of(all.tables.needs, [&](const auto& each) {

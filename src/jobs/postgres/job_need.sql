@@ -105,6 +105,14 @@ UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND {is_waiting};
 SELECT needs_id FROM {prefix}job_need
  WHERE job_id BETWEEN $1 AND $1 ORDER BY job_id, needs_id LIMIT $2;
 
+-- $1 id, $2 how many. Waiting jobs alone: one that was cancelled keeps its row until the needed one
+-- ends. Indexes: job_need_needs, job_pkey. Reads: 2 rows for each.
+-- name: needed_by
+SELECT n.job_id FROM {prefix}job_need n
+ WHERE n.needs_id BETWEEN $1 AND $1
+   AND (SELECT 1 FROM {prefix}job j WHERE j.id = n.job_id AND {is_waiting}) IS NOT NULL
+ ORDER BY n.needs_id, n.job_id LIMIT $2;
+
 -- $1 id. Index: job_need_needs.
 -- name: is_needed
 SELECT 1 FROM {prefix}job_need

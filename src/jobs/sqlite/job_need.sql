@@ -72,6 +72,14 @@ UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND j.due_at = {never};
 -- name: needs_of
 SELECT needs_id FROM {prefix}job_need WHERE job_id = $1 ORDER BY needs_id LIMIT $2;
 
+-- $1 id, $2 how many. Waiting jobs alone: one that was cancelled keeps its row until the needed one
+-- ends. Indexes: job_need_needs, job_pkey. Reads: 2 rows for each.
+-- name: needed_by
+SELECT n.job_id FROM {prefix}job_need n
+ WHERE n.needs_id = $1
+   AND (SELECT 1 FROM {prefix}job j WHERE j.id = n.job_id AND j.due_at = {never}) IS NOT NULL
+ ORDER BY n.job_id LIMIT $2;
+
 -- $1 id. Index: job_need_needs.
 -- name: is_needed
 SELECT 1 FROM {prefix}job_need WHERE needs_id = $1 LIMIT 1;
