@@ -132,7 +132,8 @@ public:
     multi_acquisition acquire_for(wait_time timeout, std::stop_token cancel = {});
     multi_acquisition acquire_until(wait_deadline deadline, std::stop_token cancel = {});
 
-    const std::vector<key>& keys() const;
+    const std::vector<key>& keys() const&;
+    std::vector<key> keys() const&& { return keys(); }
 
     class implementation;  // private: src/locks/multi_lock.cpp
 

@@ -123,7 +123,7 @@ public:
     // the lease once more by then is told.
     release_outcome end_with(lease&& last);
 
-    const session_id& id() const;
+    session_id id() const;
     bool is_live() const;
     // Fires once, when the session is lost or its owner ends it. The reason: why_lost(). lost() of
     // its leases fires first. lease::lost() says what a callback may do.

@@ -179,7 +179,7 @@ multi_acquisition multi_lock::acquire_until(wait_deadline deadline, std::stop_to
         return inner_->acquire({by, cancel});
     });
 }
-const std::vector<key>& multi_lock::keys() const {
+const std::vector<key>& multi_lock::keys() const& {
     return inner_->keys();
 }
 

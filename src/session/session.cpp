@@ -420,7 +420,7 @@ void session::end() noexcept {
     alive->end();
     alive->see_off_calls();
 }
-const session_id& session::id() const {
+session_id session::id() const {
     return inner_->id();
 }
 bool session::is_live() const {
