@@ -47,6 +47,7 @@
 #include "leasehold/stop.hpp"
 #include "leasehold/string_list.hpp"
 #include "leasehold/try_result.hpp"
+#include "leasehold/typed_payload.hpp"
 #include "leasehold/url_source.hpp"
 #include "leasehold/value.hpp"
 #include "leasehold/versioned_claim.hpp"
