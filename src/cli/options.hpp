@@ -66,6 +66,7 @@ command add_locks(CLI::App& tool, const global_options& options);
 command add_sessions(CLI::App& tool, const global_options& options);
 command add_unlock(CLI::App& tool, const global_options& options);
 command add_migrate(CLI::App& tool, const global_options& options);
+command add_demo(CLI::App& tool, const global_options& options);
 command add_reap(CLI::App& tool, const global_options& options);
 command add_doctor(CLI::App& tool, const global_options& options);
 command add_job(CLI::App& tool, const global_options& options);
