@@ -14,6 +14,15 @@ namespace leasehold {
 
 #include "statements_sql.inc"
 
+#ifdef LEASEHOLD_SQL_MUTANTS
+// tests/mutation/mutant.cpp: the text of a block, or what a test puts in its place.
+std::string_view mutant_of(std::string_view text);
+#else
+constexpr std::string_view mutant_of(std::string_view text) {
+    return text;
+}
+#endif
+
 namespace {
 
 // Says whether a block that names a place counts here, in place of the block that names none.
@@ -230,12 +239,13 @@ std::unique_ptr<const statements::made> statements::make(const sql_block& block)
               {also.blocks_in(which_, fragments), block_kind::fragment},
               {shared_sql.blocks_in(which_, fragments), block_kind::fragment}}) {
             const sql_block* const found = find_block(in, kind, fragment, which_, written_);
-            if (found) return std::string{found->text};
+            if (found) return std::string{mutant_of(found->text)};
         }
         return number_named(fragment);
     };
     auto all = std::make_unique<made>();
-    all->source = fill_in(with_fragments(std::string{block.text}, text_of), table_names_);
+    const std::string_view text = mutant_of(block.text);
+    all->source = fill_in(with_fragments(std::string{text}, text_of), table_names_);
     if (all->source.find("{asked}") != std::string::npos) {
         all->list.emplace(all->source, which_);
     } else {
