@@ -33,7 +33,8 @@ protected:
         db_.inner()->use([&](connection& on, store_set& stores) {
             stores.get<session_store>().start(on, {id, "silent@host:1", ttl});
             const acquire_request wanted{name, owner_id::random(), id, "silent@host:1", {}, delay};
-            stores.get<hold_store>().try_acquire(on, wanted);
+            const auto got = stores.get<hold_store>().try_acquire(on, wanted);
+            EXPECT_EQ(got.status, acquire_status::granted);
         });
         return id;
     }
@@ -160,7 +161,7 @@ TEST_F(doctor_test, an_overdue_heartbeat_is_told_while_the_session_lives) {
 }
 
 TEST_F(doctor_test, holds_of_the_dead_that_stay_are_told) {
-    silent(100ms, key{"k"}, {});
+    silent(3s, key{"k"}, {});
     const auto found = soon_found(db_, "clean_up_behind");
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
@@ -200,7 +201,7 @@ TEST_F(doctor_test, a_key_that_several_hold_for_long_is_told_once) {
 TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
     const session_id id = session_id::random();
     db_.inner()->use([&](connection& on, store_set& stores) {
-        stores.get<session_store>().start(on, {id, "silent@host:1", 100ms});
+        stores.get<session_store>().start(on, {id, "silent@host:1", 3s});
         const holder_request wanted{
             .key = key{"s"},
             .owner = owner_id::random(),
@@ -267,7 +268,7 @@ TEST_F(doctor_test, a_key_tells_who_waits_for_it) {
 }
 
 TEST_F(doctor_test, a_key_whose_holder_died_tells_how_long_it_stays_closed) {
-    silent(100ms, key{"it's"}, 2h);
+    silent(3s, key{"it's"}, 2h);
     const auto found = soon_of_key(key{"it's"}, "lock_delay");
     ASSERT_TRUE(found);
     EXPECT_EQ(found->severity, severity::warning);

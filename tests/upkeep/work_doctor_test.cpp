@@ -101,7 +101,10 @@ TEST_F(work_doctor_test, a_task_of_each_minute_that_nobody_starts_is_overdue) {
     end(begin("each minute", 2h, schedule::every(1min).text()), {});
     const auto found = told("overdue_run");
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_TRUE(found[0].starts_with("'each minute' should have run 119 min ago")) << found[0];
+    // The first of them came less than a minute after the run, and the doctor looks a moment later.
+    const bool is_first = found[0].starts_with("'each minute' should have run 119 min ago") ||
+                          found[0].starts_with("'each minute' should have run 2 h ago");
+    EXPECT_TRUE(is_first) << found[0];
 }
 
 // A tick is overdue when a starter that looks once a minute should have started it.
