@@ -88,6 +88,17 @@ LEASEHOLD_EXPORT bool remove_job_schedule(const database& db, std::string_view n
 // if no such schedule exists.
 LEASEHOLD_EXPORT bool pause_job_schedule(const database& db, std::string_view name);
 LEASEHOLD_EXPORT bool resume_job_schedule(const database& db, std::string_view name);
+// As a pause that ends by itself after `length`, by the database's clock; 1 s to 366 days. The
+// schedule is not `is_paused`: its `next` is the first fire time behind the pause.
+LEASEHOLD_EXPORT bool pause_job_schedule_for(
+    const database& db, std::string_view name, std::chrono::microseconds length
+);
+
+// Enqueues the job of a schedule at once, as if now were a fire time, also if it is paused. The
+// schedule's own fire times stay. Nothing if no such schedule exists.
+LEASEHOLD_EXPORT std::optional<enqueued_job> run_job_schedule(
+    const database& db, std::string_view name
+);
 
 LEASEHOLD_EXPORT std::optional<job_schedule_info> find_job_schedule(
     const database& db, std::string_view name

@@ -116,14 +116,18 @@ bool change(const database& db, std::string_view name, To&& to) {
 
 using maybe_row = std::optional<job_schedule_row>;
 
-bool set_paused(const database& db, std::string_view name, bool is_paused) {
+// A time that has fired does not fire again, also if the clock was set back.
+schedule::instant next_behind(const job_schedule_row& row, schedule::instant at) {
+    return times_of(row.what).next(row.last ? std::max(*row.last, at) : at);
+}
+
+// Says whether there is such a schedule. `to` changes its row, and returns false to leave it.
+template <class To>
+bool change_if_there(const database& db, std::string_view name, To&& to) {
     bool is_found = false;
     change(db, name, [&](maybe_row& row, schedule::instant now) {
         is_found = row.has_value();
-        if (!row || row->is_paused == is_paused) return false;
-        row->is_paused = is_paused;
-        if (!is_paused) row->next = std::max(row->next, times_of(row->what).next(now));
-        return true;
+        return row && to(*row, now);
     });
     return is_found;
 }
@@ -144,15 +148,13 @@ const char* name_of(misfire_policy policy) noexcept {
 
 bool set_job_schedule(const database& db, const job_schedule& what) {
     require_valid(what);
-    const schedule when = times_of(what);
+    times_of(what);  // throws for times that cannot be
     return change(db, what.name, [&](maybe_row& row, schedule::instant now) {
         if (row && is_same(row->what, what)) return false;
         const bool goes_on = row && has_same_times(row->what, what);
         if (!row) row.emplace();
         row->what = what;
-        if (goes_on) return true;
-        // A time that has fired does not fire again, also if the clock was set back.
-        row->next = when.next(row->last ? std::max(*row->last, now) : now);
+        if (!goes_on) row->next = next_behind(*row, now);
         return true;
     });
 }
@@ -164,11 +166,40 @@ bool remove_job_schedule(const database& db, std::string_view name) {
 }
 
 bool pause_job_schedule(const database& db, std::string_view name) {
-    return set_paused(db, name, true);
+    return change_if_there(db, name, [](job_schedule_row& row, schedule::instant) {
+        return !std::exchange(row.is_paused, true);
+    });
+}
+
+bool pause_job_schedule_for(const database& db, std::string_view name, microseconds length) {
+    if (length < seconds{1} || length > hours{24 * 366}) {
+        refuse_input("a pause of a schedule must be 1 s to 366 days");
+    }
+    return change_if_there(db, name, [&](job_schedule_row& row, schedule::instant now) {
+        row.is_paused = false;
+        row.next = next_behind(row, now + length - microseconds{1});
+        return true;
+    });
 }
 
 bool resume_job_schedule(const database& db, std::string_view name) {
-    return set_paused(db, name, false);
+    return change_if_there(db, name, [](job_schedule_row& row, schedule::instant now) {
+        const auto next = next_behind(row, now);
+        // One that is due fires still.
+        if (!row.is_paused && row.next <= next) return false;
+        row.is_paused = false;
+        row.next = next;
+        return true;
+    });
+}
+
+std::optional<enqueued_job> run_job_schedule(const database& db, std::string_view name) {
+    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+        return stores.get<job_schedule_store>().find(on, name);
+    });
+    if (seen.rows.empty()) return std::nullopt;
+    const job_schedule& what = seen.rows.front().what;
+    return job_queue{db, what.queue}.enqueue(job_at(what, seen.now));
 }
 
 std::optional<job_schedule_info> find_job_schedule(const database& db, std::string_view name) {

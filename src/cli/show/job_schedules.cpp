@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/show/job_lines.hpp"
+#include "leasehold/error.hpp"
 #include "leasehold/job_schedule.hpp"
 
 namespace leasehold::cli {
@@ -126,6 +127,40 @@ int add(schedule_options& chosen, const global_options& options) {
     return exit_status::done;
 }
 
+std::vector<schedule::instant> coming(const job_schedule_info& of, int count) {
+    std::vector<schedule::instant> times;
+    if (of.is_paused) return times;
+    const auto when = of.what.every ? schedule::every(*of.what.every)
+                                    : schedule::cron(of.what.cron, of.what.zone);
+    for (auto at = of.next; std::ssize(times) < count; at = when.next(at)) times.push_back(at);
+    return times;
+}
+
+// One whose zone this host does not know says so, beside the others.
+int list_times(int count, const global_options& options) {
+    table times{{"NAME", "QUEUE", "FIRES"}};
+    for (const job_schedule_info& each : list_job_schedules(open_database(options))) {
+        json said = {
+            {"name", each.what.name}, {"queue", each.what.queue}, {"fires", json::array()}};
+        const auto add = [&](const std::string& when, style look) {
+            times.add({{printable(each.what.name)}, {printable(each.what.queue)}, {when, look}});
+        };
+        try {
+            for (const schedule::instant at : coming(each, count)) {
+                said["fires"].push_back(shown(at));
+                add(shown(at), style::plain);
+            }
+        } catch (const error& failed) {
+            said["error"] = failed.what();
+            add(printable(failed.what()), style::red);
+        }
+        if (each.is_paused) add("paused", style::plain);
+        if (options.is_json) print_json(said);
+    }
+    if (!options.is_json) times.print();
+    return exit_status::done;
+}
+
 int list(const global_options& options) {
     table schedules{{"NAME", "QUEUE", "KIND", "TIMES", "NEXT", "LAST", "JOB"}};
     for (const job_schedule_info& each : list_job_schedules(open_database(options))) {
@@ -145,12 +180,32 @@ int list(const global_options& options) {
     return exit_status::done;
 }
 
+int run_now(const std::string& name, const global_options& options) {
+    const auto made = run_job_schedule(open_database(options), name);
+    if (!made) refuse_unknown(name);
+    if (options.is_json) {
+        print_json({{"name", name}, {"job", made->id}, {"new", made->is_new}});
+        return exit_status::done;
+    }
+    const std::string job = "job " + std::to_string(made->id);
+    print_line(
+        made->is_new ? job + " is enqueued" : job + " of the same unique key is there already"
+    );
+    return exit_status::done;
+}
+
 enum class change { remove, pause, resume };
 
-int apply(change what, const std::string& name, const global_options& options) {
+int apply(
+    change what, const std::string& name, const std::string& length, const global_options& options
+) {
+    const auto pause = [&](const database& db) {
+        if (length.empty()) return pause_job_schedule(db, name);
+        return pause_job_schedule_for(db, name, parse_duration(length, "--for"));
+    };
     const database db = open_database(options);
     const bool is_found = what == change::remove  ? remove_job_schedule(db, name)
-                          : what == change::pause ? pause_job_schedule(db, name)
+                          : what == change::pause ? pause(db)
                                                   : resume_job_schedule(db, name);
     if (!is_found) refuse_unknown(name);
     if (options.is_json) {
@@ -160,7 +215,7 @@ int apply(change what, const std::string& name, const global_options& options) {
     }
     std::string said = "schedule '" + printable(name) + "' ";
     if (what == change::remove) said += "is removed; the jobs it has enqueued stay";
-    if (what == change::pause) said += "is paused";
+    if (what == change::pause) said += length.empty() ? "is paused" : "is paused for " + length;
     if (what == change::resume) said += "goes on with its next fire time";
     print_line(said);
     return exit_status::done;
@@ -218,8 +273,9 @@ constexpr const char* schedule_help =
     "Examples:\n"
     "  leasehold schedule add nightly --queue reports --cron '30 2 * * *' --tz Europe/Berlin\n"
     "  leasehold schedule add sync --queue sync --per 5m --unique-key sync 'at {fire_time}'\n"
-    "  leasehold schedule list\n"
-    "  leasehold schedule pause nightly\n"
+    "  leasehold schedule list --next 10\n"
+    "  leasehold schedule run nightly\n"
+    "  leasehold schedule pause nightly --for 7d\n"
     "  leasehold schedule remove nightly\n"
     "\n"
     "Exit status: 0; 70 where there is no such schedule; otherwise see `leasehold --help`.\n";
@@ -236,21 +292,30 @@ command add_schedule(CLI::App& tool, const global_options& options) {
     CLI::App* const adding = parser->add_subcommand("add", "Set a schedule, or change it");
     add_options(*adding, *chosen);
     CLI::App* const listing = parser->add_subcommand("list", "List them by their names");
+    auto count = std::make_shared<int>(0);
+    constexpr int most_times = 1000;
+    listing->add_option("--next", *count, "The next N fire times of each, until 1000")
+        ->option_text("N")
+        ->check(CLI::Range(1, most_times));
+    CLI::App* const running = parser->add_subcommand("run", "Enqueue the job of one now");
     CLI::App* const removing = parser->add_subcommand("remove", "Remove one");
     CLI::App* const pausing = parser->add_subcommand("pause", "Let one not fire");
     CLI::App* const resuming = parser->add_subcommand("resume", "Let it fire again");
-    for (CLI::App* const each : {removing, pausing, resuming}) {
+    auto length = std::make_shared<std::string>();
+    pausing->add_option("--for", *length, "It fires again after D: 1s to 366d")->option_text("D");
+    for (CLI::App* const each : {running, removing, pausing, resuming}) {
         each->add_option("NAME", *name, "The schedule")->required();
     }
-    for (CLI::App* const each : {adding, listing, removing, pausing, resuming}) {
+    for (CLI::App* const each : {adding, listing, running, removing, pausing, resuming}) {
         each->fallthrough()->footer(schedule_help);
     }
     return {parser, [=, &options] {
                 if (adding->parsed()) return add(*chosen, options);
-                if (removing->parsed()) return apply(change::remove, *name, options);
-                if (pausing->parsed()) return apply(change::pause, *name, options);
-                if (resuming->parsed()) return apply(change::resume, *name, options);
-                return list(options);
+                if (running->parsed()) return run_now(*name, options);
+                if (removing->parsed()) return apply(change::remove, *name, "", options);
+                if (pausing->parsed()) return apply(change::pause, *name, *length, options);
+                if (resuming->parsed()) return apply(change::resume, *name, "", options);
+                return *count > 0 ? list_times(*count, options) : list(options);
             }};
 }
 
