@@ -115,9 +115,11 @@ void read_hosts(std::string_view text, draft& into) {
     const bool is_list = text.find(',') != std::string_view::npos;
     for (bool is_first = true;; is_first = false) {
         const std::string_view each = text.substr(0, text.find(','));
-        if (is_list && each.empty()) refuse("one of its hosts, between the commas, has no name");
         address found;
         read_host(each, found);
+        if (is_list && found.host.empty()) {
+            refuse("one of its hosts, between the commas, has no name");
+        }
         if (is_first) {
             into.known.host = found.host;
             into.known.port = found.port;

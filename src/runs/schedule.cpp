@@ -67,7 +67,7 @@ std::optional<microseconds> period_in(std::string_view text) {
     const auto [rest, problem] = std::from_chars(digits.data(), end, number);
     constexpr std::int64_t max_seconds = std::int64_t{366} * 86'400;
     if (problem != std::errc{} || rest != end) return std::nullopt;
-    if (places == 0 && number > max_seconds) return std::nullopt;
+    if (places == 0 && (number < 0 || number > max_seconds)) return std::nullopt;
     return microseconds{places == 0 ? number * 1'000'000 : number};
 }
 

@@ -62,6 +62,7 @@ TEST(json_source_test, only_json_is_json) {
           "\"a",
           "[1}"}) {
         EXPECT_FALSE(is_json(each)) << each;
+        EXPECT_FALSE(is_json(std::string{"1"} + '\0' + each)) << each;
     }
 }
 

@@ -257,6 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
         refused_url{"mysql://a:s3cr@h1,/d", "between the commas"},
         refused_url{"mysql://a:s3cr@,h2/d", "between the commas"},
         refused_url{"mysql://a:s3cr@h1,,h2/d", "between the commas"},
+        refused_url{"mysql://a:s3cr@h1,:3306/d", "between the commas"},
         refused_url{"mysql://a:s3cr@h1,h2:x/d", "port"},
         refused_url{"mysql://a:s3cr@h1,h 2/d", "character"},
         refused_url{"mysql://a:s3cr@h1,::1/d", "brackets"},

@@ -77,6 +77,7 @@ TEST(schedule, is_made_again_from_its_text) {
           "every 1.5 s",
           "every 99999999999999 s",
           "every -1 s",
+          "every -000024748376570678961 s",
           "30 2 * * *",
           "30 2 * * * UTC)",
           "30 2 * * * (Nowhere/Land)"}) {

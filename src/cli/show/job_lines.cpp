@@ -110,7 +110,7 @@ named_job job_in(const std::string& line, const new_job& otherwise) {
     if (depth_of(line) > max_depth) throw usage_failure("its brackets are more than 500 deep");
     const auto payload = member_of(line, "payload");
     const json object = json::parse(payload ? payload->without : line, nullptr, false);
-    const bool is_wrong = payload && !is_json(payload->text);
+    const bool is_wrong = (payload && !is_json(payload->text)) || line.find('\0') != line.npos;
     if (object.is_discarded() || is_wrong) throw usage_failure("it is not JSON");
     if (!object.is_object()) throw usage_failure("it is not a JSON object");
     if (!payload) throw usage_failure("it has no payload");

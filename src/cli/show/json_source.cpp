@@ -103,7 +103,8 @@ int depth_of(std::string_view text) {
 }
 
 bool is_json(std::string_view text) {
-    return json::accept(with_small_numbers(text));
+    // The parser takes a zero byte for the end of the text.
+    return text.find('\0') == std::string_view::npos && json::accept(with_small_numbers(text));
 }
 
 }  // namespace leasehold::cli
