@@ -21,7 +21,6 @@
 #include <concepts>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "leasehold/export.hpp"
@@ -34,23 +33,23 @@ namespace leasehold {
 struct payload_adapters {};
 
 template <class Payload>
-concept writes_its_payload = requires(const Payload& what) {
-    to_payload(what);
-};
-template <class Payload>
-concept reads_its_payload = requires(std::string_view text, Payload& into) {
-    from_payload(text, into);
-};
-template <class Payload>
-concept has_payload_functions = writes_its_payload<Payload> || reads_its_payload<Payload>;
+constexpr bool has_payload_functions() {
+    constexpr bool writes = requires(const Payload& what) {
+        to_payload(what);
+    };
+    constexpr bool reads = requires(std::string_view text, Payload & into) {
+        from_payload(text, into);
+    };
+    static_assert(
+        writes == reads,
+        "a payload needs both to_payload(const T&) and from_payload(std::string_view, T&)"
+    );
+    return writes;
+}
 
 template <class Payload>
 std::string text_of_payload(const Payload& what) {
-    if constexpr (has_payload_functions<Payload>) {
-        static_assert(
-            writes_its_payload<Payload> && reads_its_payload<Payload>,
-            "a payload needs both to_payload(const T&) and from_payload(std::string_view, T&)"
-        );
+    if constexpr (has_payload_functions<Payload>()) {
         return std::string{to_payload(what)};
     } else {
         return to_payload(payload_adapters{}, what);
@@ -60,11 +59,7 @@ std::string text_of_payload(const Payload& what) {
 template <std::default_initializable Payload>
 Payload payload_of(std::string_view text) {
     Payload made{};
-    if constexpr (has_payload_functions<Payload>) {
-        static_assert(
-            writes_its_payload<Payload> && reads_its_payload<Payload>,
-            "a payload needs both to_payload(const T&) and from_payload(std::string_view, T&)"
-        );
+    if constexpr (has_payload_functions<Payload>()) {
         from_payload(text, made);
     } else {
         from_payload(payload_adapters{}, text, made);

@@ -132,6 +132,12 @@ bool change_if_there(const database& db, std::string_view name, To&& to) {
     return is_found;
 }
 
+auto look_at(const database& db, std::string_view name) {
+    return read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+        return stores.get<job_schedule_store>().find(on, name);
+    });
+}
+
 }  // namespace
 
 const char* name_of(misfire_policy policy) noexcept {
@@ -194,18 +200,14 @@ bool resume_job_schedule(const database& db, std::string_view name) {
 }
 
 std::optional<enqueued_job> run_job_schedule(const database& db, std::string_view name) {
-    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-        return stores.get<job_schedule_store>().find(on, name);
-    });
+    const auto seen = look_at(db, name);
     if (seen.rows.empty()) return std::nullopt;
     const job_schedule& what = seen.rows.front().what;
     return job_queue{db, what.queue}.enqueue(job_at(what, seen.now));
 }
 
 std::optional<job_schedule_info> find_job_schedule(const database& db, std::string_view name) {
-    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-        return stores.get<job_schedule_store>().find(on, name);
-    });
+    const auto seen = look_at(db, name);
     if (seen.rows.empty()) return std::nullopt;
     return info_of(seen.rows.front(), seen.now);
 }

@@ -1,5 +1,5 @@
-// What a build with LEASEHOLD_SQL_MUTANTS asks before it makes a statement; tests/mutation/run sets
-// both variables:
+// A build with LEASEHOLD_SQL_MUTANTS calls this before it makes a statement. tests/mutation/run
+// sets two variables:
 // - LEASEHOLD_TEST_MUTANT: a file with the text of a block of SQL, a zero byte, and the text that
 //   takes its place.
 // - LEASEHOLD_TEST_BLOCKS: a file to which the text of each block that is used is appended, with a
