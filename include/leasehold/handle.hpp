@@ -1,10 +1,15 @@
 #pragma once
 // The pointer from an object to its implementation. A move leaves it empty.
 //
+// A shared implementation lives until each call of it has returned, also if another thread destroys
+// the object meanwhile, as the end of the process does with one that is static: worker::run() and
+// acquire() go on until they end by themselves.
+//
 // Errors: a call of an object that was moved from throws invalid_argument, "this mutex was moved
 // from". Such an object may be assigned to and destroyed; session::end() and
 // transaction::rollback() of it do nothing. A lease that was moved from is spent: see lease.hpp.
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "leasehold/export.hpp"
@@ -35,11 +40,18 @@ public:
         if (!to_) Refuse(Name.text);
         return to_;
     }
-    typename Pointer::element_type* operator->() const {
+    auto operator->() const {
         const Pointer& checked = *this;
-        return checked.get();
+        if constexpr (std::is_copy_constructible_v<Pointer>) {
+            return checked;
+        } else {
+            return checked.get();
+        }
     }
-    typename Pointer::element_type& operator*() const { return *operator->(); }
+    typename Pointer::element_type& operator*() const {
+        const Pointer& checked = *this;
+        return *checked;
+    }
 
 private:
     Pointer to_;

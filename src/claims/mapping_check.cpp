@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "claims/value_check.hpp"
+#include "core/known_value.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -397,6 +398,7 @@ void require_table(const qualified_name& table, const std::vector<std::string>& 
 void require_conditions(const std::vector<condition>& conditions) {
     for (const condition& each : conditions) {
         require_name(each.column, "condition");
+        require_known(each.is, comparison::is_due, "comparison");
         const bool takes_value = each.is != comparison::is_null &&
                                  each.is != comparison::is_not_null &&
                                  each.is != comparison::is_due;

@@ -5,6 +5,7 @@
 #include "claims/claim_table.hpp"
 #include "claims/value_check.hpp"
 #include "core/jitter.hpp"
+#include "core/known_value.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
@@ -17,6 +18,8 @@ using std::chrono::milliseconds;
 row_mapping checked(row_mapping mapping) {
     require_table(mapping.table, mapping.key);
     require_conditions(mapping.where);
+    require_known(mapping.strength, lock_strength::key_share, "lock_strength");
+    require_known(mapping.times, time_kind::microseconds, "time_kind");
     return mapping;
 }
 

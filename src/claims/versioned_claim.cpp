@@ -10,6 +10,7 @@
 #include "claims/row_batch.hpp"
 #include "claims/versioned_need.hpp"
 #include "core/jitter.hpp"
+#include "core/known_value.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/clock.hpp"
@@ -324,6 +325,7 @@ private:
         if (choice.max_candidates < 1 || choice.max_candidates > candidates_most) {
             throw error(errc::invalid_argument, "max_candidates must be 1 to 10000");
         }
+        require_known(choice.candidates, candidate_order::ordered, "candidate_order");
         if (n > 1 && mapping_.order.empty()) {
             refuse(mapping_, "a claim of more than one row needs an order");
         }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "claims/value_check.hpp"
+#include "core/known_value.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -72,6 +73,7 @@ versioned_mapping checked(versioned_mapping mapping) {
     require_table(mapping.table, mapping.key);
     require_name(mapping.version, "version");
     require_conditions(mapping.available);
+    require_known(mapping.times, time_kind::microseconds, "time_kind");
     const state_column& state = mapping.state;
     if (!state.column.empty() && (state.from.is_null() || state.to.is_null())) {
         refuse(mapping, "a state needs the value it is claimed from and the one it goes to");

@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 
+#include "core/known_value.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 
@@ -93,6 +94,9 @@ void require_valid(const new_job& what, std::size_t max_payload_bytes) {
     require_kind(what.kind);
     require_key(what.unique_key, "unique key of a job");
     require_key(what.ordering_key, "ordering key of a job");
+    require_known(what.unique, unique_until::ended, "unique_until");
+    require_known(what.conflict, on_conflict::fail, "on_conflict");
+    require_known(what.depends_until, dependency_until::ended, "dependency_until");
     if (what.payload.size() > max_payload_bytes) {
         // The words of the SQL function leasehold_enqueue, which is a migration and stays as it is.
         refuse_input(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/known_value.hpp"
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
 #include "jobs/enqueue.hpp"
@@ -278,6 +279,8 @@ job_page list_jobs(const database& db, const job_filter& filter) {
     constexpr int most = 10'000;
     if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
     if (!filter.queue.empty()) require_name(filter.queue, "queue");
+    require_known(filter.order, job_order::newest_first, "job_order");
+    if (filter.state) require_known(*filter.state, job_state::cancelled, "job_state");
     if (filter.since && *filter.since <= seconds{0})
         refuse_input("jobs are listed since a time ago");
     const bool is_oldest = filter.order == job_order::oldest_first;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/known_value.hpp"
 #include "jobs/fire.hpp"
 #include "jobs/job_check.hpp"
 #include "jobs/job_schedule_store.hpp"
@@ -36,6 +37,7 @@ void require_valid(const job_schedule& what) {
     if (what.job.conflict == on_conflict::fail) {
         refuse_input("the job of a schedule keeps or replaces one of the same unique key");
     }
+    require_known(what.misfire, misfire_policy::catch_up, "misfire_policy");
     if (what.max_catch_up < 1 || what.max_catch_up > static_cast<int>(catch_up_most)) {
         refuse_input("max_catch_up of a schedule must be 1 to 1000");
     }

@@ -103,28 +103,28 @@ public:
     }
 
 private:
-    // Tells it at once if the term has already ended.
+    // Tells it at once if the term has already ended. The lease keeps the callback: somebody may
+    // move it out of the leadership.
     void tell_of_the_end(const election_settings& settings) {
         if (!settings.on_lost) return;
-        const auto& handle = session_->handle().inner();
-        telling_.emplace(
-            lease_.lost(),
-            [on_lost = settings.on_lost, told = lease_.inner(), handle] {
-                const hold& what = told->what();
-                try {
-                    on_lost(what.token, told->reason());
-                } catch (...) {
-                    const std::string said = "on_lost has thrown: " + words_of_thrown();
-                    handle->tell({event_kind::warning, what.key.name(), what.token.number, said});
-                }
+        const auto tell = [on_lost = settings.on_lost,
+                           of = std::weak_ptr<lease::implementation>(lease_.inner()),
+                           handle = session_->handle().inner()] {
+            const auto told = of.lock();  // on_lost may destroy the lease
+            if (!told) return;
+            const hold& what = told->what();
+            try {
+                on_lost(what.token, told->reason());
+            } catch (...) {
+                const std::string said = "on_lost has thrown: " + words_of_thrown();
+                handle->tell({event_kind::warning, what.key.name(), what.token.number, said});
             }
-        );
+        };
+        using telling = std::stop_callback<std::function<void()>>;
+        lease_.inner()->attach(std::make_shared<telling>(lease_.lost(), tell));
     }
 
     const std::shared_ptr<session::implementation> session_;
-    // Declared before the lease, and so destroyed after it: it still tells of the end by the
-    // lease's destructor.
-    std::optional<std::stop_callback<std::function<void()>>> telling_;
     leasehold::lease lease_;
 };
 

@@ -37,6 +37,9 @@ public:
     // place in the database, or another process will.
     void supersede() noexcept;
 
+    // Keeps `what` for as long as this lease, wherever it moves.
+    void attach(std::shared_ptr<void> what) noexcept { attached_ = std::move(what); }
+
 private:
     loss_reason loss() const noexcept override { return first_->reason(); }
     bool extend_limit(std::chrono::microseconds term);
@@ -45,6 +48,7 @@ private:
     release_outcome release_last(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
     bool release_with_row(const bounds& of_call);
 
+    std::shared_ptr<void> attached_;
     // Tells every level when the grant is lost, and this one alone when it is released.
     std::stop_callback<forward_stop> chain_;
 };

@@ -1,5 +1,7 @@
 // The report of a worker's run, and the time for which the jobs that it has ended are kept.
 #include <atomic>
+#include <future>
+#include <optional>
 
 #include "conformance/worker_suite.hpp"
 #include "leasehold/inspect.hpp"
@@ -133,6 +135,22 @@ TEST_F(worker_suite, a_worker_of_a_database_outlives_its_session) {
     EXPECT_EQ(counts.completed, 1);
     EXPECT_EQ(counts.unknown, 1) << "nobody could say that complete_in() was rolled back";
     EXPECT_TRUE(mine().empty()) << "its session ends with run()";
+}
+
+TEST_F(worker_suite, a_run_goes_on_when_another_thread_destroys_its_worker) {
+    session mine{second_, calm("worker")};
+    auto does = std::make_optional<leasehold::worker>(mine, settings());
+    std::promise<void> begins, may_end;
+    does->handle_all([&](leasehold::job&) {
+        begins.set_value();
+        may_end.get_future().wait();
+    });
+    queue_.enqueue({});
+    auto report = std::async(std::launch::async, [&] { return does->run(); });
+    begins.get_future().wait();
+    does.reset();
+    may_end.set_value();
+    EXPECT_EQ(report.get().completed, 1);
 }
 
 }  // namespace

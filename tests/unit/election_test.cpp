@@ -1,10 +1,12 @@
 // The events of a program's terms, and their order, when a term ends as soon as it has begun.
 #include <atomic>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "leasehold/leader_election.hpp"
+#include "support/granted.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -96,6 +98,16 @@ TEST_F(election_test, each_term_is_told_once) {
     const std::vector<std::string> all{
         "elected 1", "lost 1 released", "elected 2", "lost 2 released"};
     EXPECT_EQ(told_, all);
+}
+
+TEST_F(election_test, a_lease_that_was_moved_out_of_its_leadership_still_tells_its_end) {
+    session mine{observed(), eager()};
+    auto leading = leader_election{mine, name_, settings_}.campaign();
+    auto office = std::make_optional<lease>(std::move(leading->lease()));
+    drop(leading);
+    EXPECT_EQ(told_, std::vector<std::string>{"elected 1"});
+    office.reset();
+    EXPECT_EQ(told_, (std::vector<std::string>{"elected 1", "lost 1 released"}));
 }
 
 }  // namespace

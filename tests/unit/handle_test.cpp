@@ -1,5 +1,6 @@
 // An object that was moved from says so in each call, and can be assigned to and destroyed.
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -148,6 +149,21 @@ TEST_F(handle_test, a_run_whose_lease_was_taken_out_is_abandoned) {
         kept = std::move(run.lease());
     }
     EXPECT_TRUE(kept->held_locally());
+}
+
+// As the end of the process does with a static object while a thread waits in it.
+TEST_F(handle_test, a_wait_goes_on_in_a_mutex_that_another_thread_destroys) {
+    session other{sound(), calm()};
+    auto held = mutex{other, name_}.acquire();
+    auto waits = std::make_optional<mutex>(mine_, name_);
+    auto waiting = std::async(std::launch::async, [&] {
+        acquisition got = waits->acquire();
+        return got ? got->token().number : 0;
+    });
+    ASSERT_TRUE(eventually([&] { return list_waiters(sound(), name_).size() == 1; }));
+    waits.reset();
+    EXPECT_EQ(held->release(), release_outcome::released);
+    EXPECT_EQ(waiting.get(), 2);
 }
 
 }  // namespace
