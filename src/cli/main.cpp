@@ -160,9 +160,9 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_queue(tool, options),        add_schedule(tool, options),
         add_work(tool, options, given),  add_reap(tool, options),
         add_doctor(tool, options),       add_serve(tool, options),
-        add_demo(tool, options),         add_top(tool, options),
-        add_completion(tool, options),   add_manual(tool),
-        add_names(tool, options),
+        add_agent(tool, options),        add_demo(tool, options),
+        add_top(tool, options),          add_completion(tool, options),
+        add_manual(tool),                add_names(tool, options),
     };
     tool.allow_extras();
     tool.require_subcommand(0, 1);

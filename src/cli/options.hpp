@@ -73,6 +73,7 @@ command add_job(CLI::App& tool, const global_options& options);
 command add_queue(CLI::App& tool, const global_options& options);
 command add_schedule(CLI::App& tool, const global_options& options);
 command add_work(CLI::App& tool, const global_options& options, const arguments& given);
+command add_agent(CLI::App& tool, const global_options& options);
 command add_serve(CLI::App& tool, const global_options& options);
 command add_top(CLI::App& tool, const global_options& options);
 command add_completion(CLI::App& tool, const global_options& options);

@@ -13,7 +13,7 @@ namespace leasehold::cli {
 namespace {
 
 // If poll() says that a pipe is writable it takes this many bytes without waiting (PIPE_BUF).
-constexpr std::size_t max_piece = 4096;
+constexpr std::size_t max_write = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_timeout{2}, max_flush{30};
 // The rest in a command's pipe comes when the command has ended, whether there is room or not.
@@ -24,7 +24,7 @@ constexpr std::size_t max_kept = 2 * error_copy::max_waiting;
 std::size_t write_error_words(std::string_view words, std::chrono::milliseconds timeout) {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
     if (poll(&out, 1, static_cast<int>(timeout.count())) <= 0) return 0;
-    const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), max_piece));
+    const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), max_write));
     if (count >= 0) return static_cast<std::size_t>(count);
     return errno == EAGAIN || errno == EINTR ? 0 : words.size();
 }
@@ -83,7 +83,7 @@ void error_copy::write_all(const std::shared_ptr<state>& of) {
     while (true) {
         of->changed.wait(guard, [&] { return of->is_over || !of->waiting.empty(); });
         if (of->is_over) return;
-        const std::string piece = of->waiting.substr(0, max_piece);
+        const std::string piece = of->waiting.substr(0, max_write);
         guard.unlock();
         const std::size_t count = write_error_words(piece, look_every);
         guard.lock();

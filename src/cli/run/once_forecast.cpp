@@ -57,7 +57,7 @@ std::string words_of(const planned_call& wanted, const forecast& made) {
     return text + "; the next tick is " + next + ", in " + shown(seen.next_in);
 }
 
-nlohmann::json json_of(const planned_call& wanted, const forecast& made) {
+nlohmann::json json_of_forecast(const planned_call& wanted, const forecast& made) {
     using nlohmann::json;
     const run_outlook& seen = made.seen;
     json last;
@@ -99,7 +99,7 @@ std::string story_of(const run_info& last) {
 int say_forecast(const database& db, const planned_call& wanted) {
     const forecast made = forecast_of(wanted, db);
     if (wanted.is_json) {
-        print_json(json_of(wanted, made));
+        print_json(json_of_forecast(wanted, made));
     } else if (!wanted.is_quiet) {
         print_line(printable(words_of(wanted, made)));
     }

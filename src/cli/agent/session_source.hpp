@@ -1,0 +1,41 @@
+#pragma once
+// The session of an agent: one for all programs that are connected to it, and another one when
+// that was lost.
+//
+// Threads: safe.
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold::cli {
+
+class session_source {
+public:
+    session_source(database db, session_settings settings)
+        : database_(std::move(db)), settings_(std::move(settings)) {}
+
+    const database& where() const noexcept { return database_; }
+
+    // The session that lives, or a new one. Throws if none can be opened. It lives as long as
+    // somebody has it, and what it holds as long as it does.
+    std::shared_ptr<session> live() {
+        std::shared_ptr<session> lost;  // ends without the mutex
+        const std::lock_guard guard{mutex_};
+        if (!session_ || !session_->is_live()) {
+            lost = std::exchange(session_, nullptr);
+            session_ = std::make_shared<session>(database_, settings_);
+        }
+        return session_;
+    }
+
+private:
+    const database database_;
+    const session_settings settings_;
+    std::mutex mutex_;
+    std::shared_ptr<session> session_;
+};
+
+}  // namespace leasehold::cli
