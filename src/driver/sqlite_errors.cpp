@@ -10,6 +10,16 @@
 namespace leasehold::sqlite {
 namespace {
 
+// SQLite's own words where they name a thing of the schema. Other words may quote the statement,
+// and a statement may have a secret in it: error::server_message() has them all.
+std::string reason_of(const failure& what) {
+    const bool names_a_thing = what.words.starts_with("no such ") ||
+                               what.words.starts_with("ambiguous column name: ") ||
+                               what.words.find(" has no column named ") != std::string::npos;
+    if ((what.code & 0xff) != SQLITE_ERROR || !names_a_thing) return sqlite3_errstr(what.code);
+    return what.words;
+}
+
 // Says which call failed on which file, and the remedy.
 std::string explain(const failure& what, const std::string& path, errc meaning, bool is_exhausted) {
     const int code = what.code;
@@ -48,7 +58,7 @@ std::string explain(const failure& what, const std::string& path, errc meaning, 
             return where + " failed: " + sqlite3_errstr(code) +
                    "; check the disk, and the file with `PRAGMA integrity_check`";
         default:
-            return where + " refused a statement: " + sqlite3_errstr(code);
+            return where + " refused a statement: " + reason_of(what);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "database/database.hpp"
 #include "leasehold/database.hpp"
@@ -147,6 +148,27 @@ TEST_F(sqlite_test, a_missing_table_is_named) {
         EXPECT_EQ(failure.code(), errc::schema_missing);
         EXPECT_NE(std::string{failure.what()}.find("a table, invoice"), std::string::npos)
             << failure.what();
+    }
+}
+
+TEST_F(sqlite_test, an_error_names_a_thing_of_the_schema_and_quotes_no_statement) {
+    const auto words_of = [&](const char* sql) {
+        try {
+            db_.execute(sql);
+        } catch (const error& failure) {
+            return std::string{failure.what()};
+        }
+        return std::string{"no error"};
+    };
+    db_.execute("CREATE TABLE note (n TEXT)");
+    const std::pair<const char*, const char*> cases[]{
+        {"SELECT m FROM note", "no such column: m"},
+        {"SELECT sing(n) FROM note", "no such function: sing"},
+        {"INSERT INTO note (m) VALUES (1)", "table note has no column named m"},
+        {"SELECT 1 'mine' 'secret'", "SQL logic error"}};
+    for (const auto& [sql, reason] : cases) {
+        const std::string words = words_of(sql);
+        EXPECT_TRUE(words.ends_with(std::string{"refused a statement: "} + reason)) << words;
     }
 }
 
