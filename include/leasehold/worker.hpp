@@ -79,8 +79,8 @@
 // changes for a time, and tells the observer. invalid_argument for settings out of range, a second
 // handler of a kind, and a session under which another worker runs.
 //
-// Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
-// time as `concurrency`. A `job` is its handler's alone, except for stop().
+// Threads: handle() and wrap() before run(). run() blocks; handlers run on threads of the worker,
+// as many at a time as `concurrency`. A `job` is its handler's alone, except for stop().
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -162,6 +162,18 @@ private:
 };
 
 using job_handler = callable<void(job&)>;
+// Stands around handlers: calls next(mine), and may log, trace and measure, or say by the end of
+// the job what an exception means. Without a call of `next` the handler does not run, and the job
+// ends as if it had.
+//
+//   mailer.wrap([](leasehold::job& mine, const leasehold::job_handler& next) {
+//       try {
+//           next(mine);
+//       } catch (const no_such_address& why) {
+//           mine.discard(why.what());   // or mine.snooze_for(1h); rethrown it is tried again
+//       }
+//   });
+using job_wrapper = callable<void(job& mine, const job_handler& next)>;
 
 struct worker_settings {
     string_list queues{};  // 1 to 100
@@ -229,6 +241,8 @@ public:
     void handle(std::string kind, job_handler with);
     // Sets the handler of all kinds that have no other, before run().
     void handle_all(job_handler with);
+    // Stands around the handlers of all kinds, before run(): the first that was given is outermost.
+    void wrap(job_wrapper around);
 
     // Blocks until it is asked to stop, or nothing is left (`stop_when_idle`).
     worker_report run(std::stop_token stop = {});

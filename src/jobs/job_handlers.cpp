@@ -34,6 +34,30 @@ void job_handlers::set_for_all(job_handler with) {
     for_all_ = std::move(with);
 }
 
+void job_handlers::wrap(job_wrapper around) {
+    const thread_guard guard{mutex_};
+    require_unused("wrap");
+    if (!around) throw error(errc::invalid_argument, "a wrapper must be something to call");
+    wrappers_.push_back(std::move(around));
+}
+
+job_handler job_handlers::wrapped(job_handler with) const {
+    for (auto each = wrappers_.rbegin(); each != wrappers_.rend(); ++each) {
+        with = [around = *each, next = std::move(with)](job& mine) { around(mine, next); };
+    }
+    return with;
+}
+
+job_executor::handlers job_handlers::by_kind() const {
+    job_executor::handlers all = by_kind_;
+    for (auto& [kind, with] : all) with = wrapped(std::move(with));
+    return all;
+}
+
+job_handler job_handlers::for_all() const {
+    return for_all_ ? wrapped(for_all_) : for_all_;
+}
+
 std::vector<std::string> job_handlers::kinds() const {
     std::vector<std::string> all;
     if (for_all_) return all;

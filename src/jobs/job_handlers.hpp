@@ -1,7 +1,8 @@
 #pragma once
 // The handlers of a worker. They stay as they are while a run() reads them.
 //
-// Threads: set() and set_for_all() by one thread at a time; a run may be under way in another.
+// Threads: set(), set_for_all() and wrap() by one thread at a time; a run may be under way in
+// another.
 #include <string>
 #include <vector>
 
@@ -12,12 +13,14 @@ namespace leasehold {
 
 class job_handlers {
 public:
-    // Both throw invalid_argument for what cannot be one, and while a run is under way.
+    // All throw invalid_argument for what cannot be one, and while a run is under way.
     void set(std::string kind, job_handler with);
     void set_for_all(job_handler with);
+    void wrap(job_wrapper around);
 
-    const job_executor::handlers& by_kind() const noexcept { return by_kind_; }
-    const job_handler& for_all() const noexcept { return for_all_; }
+    // With the wrappers around them.
+    job_executor::handlers by_kind() const;
+    job_handler for_all() const;
     std::vector<std::string> kinds() const;  // empty: all
 
     // A run is under way while this lives. Throws invalid_argument if one is, or if there is no
@@ -35,11 +38,13 @@ public:
 
 private:
     void require_unused(const char* what) const LEASEHOLD_REQUIRES(mutex_);
+    job_handler wrapped(job_handler with) const;
 
     mutable thread_mutex mutex_;
     bool is_used_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     job_executor::handlers by_kind_;
     job_handler for_all_;
+    std::vector<job_wrapper> wrappers_;  // the outermost first
 };
 
 }  // namespace leasehold

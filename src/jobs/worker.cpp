@@ -20,11 +20,7 @@
 #include "session/session.hpp"
 
 namespace leasehold {
-namespace {
-
 using std::chrono::milliseconds, std::chrono::seconds;
-
-}  // namespace
 
 class worker::implementation {
 public:
@@ -488,6 +484,9 @@ void worker::handle(std::string kind, job_handler with) {
 }
 void worker::handle_all(job_handler with) {
     inner_->handlers().set_for_all(std::move(with));
+}
+void worker::wrap(job_wrapper around) {
+    inner_->handlers().wrap(std::move(around));
 }
 worker_report worker::run(std::stop_token stop) {
     return inner_->run(stop);
