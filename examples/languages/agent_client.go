@@ -1,7 +1,8 @@
 // Package agent: locks, elections and runs by `leasehold agent`, with the standard library alone.
 //
 //	held, err := agent.Lock(ctx, "/run/leasehold/agent", "invoices/closing", 10*time.Second)
-//	defer held.Release()         // err is an agent.Busy if somebody else has the key
+//	if err != nil { return err }          // an agent.Busy if somebody else has the key
+//	defer held.Release()
 //	closeNext(ctx, held.Owner, held.Token) // prove each write by these
 //	<-held.Lost()                // somebody else may have it: stop
 //
@@ -22,10 +23,8 @@ import (
 // Forever is a wait without an end; the context can end it.
 const Forever = time.Duration(-1)
 
-// Request is a line to the agent; see docs/locks-from-other-languages.md.
+// Request and Answer are lines: see docs/locks-from-other-languages.md.
 type Request map[string]any
-
-// Answer is a line of the agent.
 type Answer struct {
 	Answer, Error, Message, Event, Why string
 	Key, Owner, Tick, Text             string
@@ -37,7 +36,7 @@ type Answer struct {
 type Busy struct{ Answer }
 
 func (busy Busy) Error() string {
-	return fmt.Sprintf("%s: held by %v", busy.Answer.Answer, busy.Holder["node_info"])
+	return fmt.Sprint(busy.Answer.Answer, " ", busy.Holder["holder"])
 }
 
 // Held is a lock, an office or a run.
@@ -112,7 +111,7 @@ func (held *Held) read() {
 	}
 }
 
-// Ask sends a request about this hold: "verify", "keep", "proclaim", "finish".
+// Ask sends a request, as "verify". The end of ctx ends the connection, and with it the hold.
 func (held *Held) Ask(ctx context.Context, request Request) (Answer, error) {
 	held.asking.Lock()
 	defer held.asking.Unlock()

@@ -4,14 +4,12 @@
     with agent.lock("invoices/closing", wait=10) as held:    # raises Busy after 10 s
         close_next(held.owner, held.token)                   # prove each write by these
         if held.lost.is_set(): ...                           # somebody else may have it: stop
-
     async with agent.lock_async("invoices/closing", wait=10) as held: ...
 
-Each hold has a connection of its own, and ends with it: also when this process dies.
+Each hold ends with its connection: when this process dies, but not while a fork of it lives.
 """
 import asyncio, json, queue, socket, threading
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from operator import itemgetter
 
 GRACE = 60  # seconds that the agent may take beyond `wait`: it waits for a database that is away
 
@@ -51,29 +49,23 @@ class Held:
 
     def __init__(self, ask, lost, answer):
         self._ask, self.lost = ask, lost  # lost.is_set(): it may be somebody else's
-        self.hold, self.key = answer["hold"], answer["key"]
-        self.token, self.owner = answer["token"], answer["owner"]
-        self.tick = answer.get("tick")  # of a run
+        self.hold, self.key, self.token = answer["hold"], answer["key"], answer["token"]
+        self.owner, self.tick = answer["owner"], answer.get("tick")  # tick: of a run
 
-    def ask(self, do, **more):  # also "proclaim" with a text, "keep" for keep_alive
+    # "verify"; "finish" of a run, "proclaim" of an election, both with text=; "keep".
+    def ask(self, do, **more):
         return self._ask({"do": do, "hold": self.hold, **more})
-
-    def verify(self):  # asks the database: "held" or "lost"
-        return self.ask("verify")
-
-    def finish(self, success=True, text=""):  # of a run: "recorded" or "not_held"
-        return self.ask("finish", success=success, text=text)
 
 
 class Connection:  # one thread reads, so that a loss is noticed while nobody asks
     def __init__(self, path):
-        self.lost, self._answers = threading.Event(), queue.Queue()
+        self.lost, self._answers, self._asking = threading.Event(), queue.Queue(), threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(path)
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             for line in self._socket.makefile(encoding="utf-8"):
                 said = json.loads(line)
                 self.lost.set() if "event" in said else self._answers.put(said)
@@ -81,13 +73,16 @@ class Connection:  # one thread reads, so that a loss is noticed while nobody as
         self._answers.put(None)
 
     def ask(self, request, timeout=GRACE):
-        self._socket.sendall(line_of(request))
-        try:
-            return taken(self._answers.get(timeout=timeout))
-        except queue.Empty:
-            raise AgentError("agent_gone", f"no answer for {timeout} s") from None
+        with self._asking:
+            try:
+                self._socket.sendall(line_of(request))
+                answer = self._answers.get(timeout=timeout)
+            except (OSError, queue.Empty):
+                answer = self.close()  # or the next request would take the answer
+            return taken(answer)
 
     def close(self):
+        self.lost.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # or the thread that reads keeps it open
         self._socket.close()
@@ -116,31 +111,38 @@ class Agent:
         with closing(Connection(self.path)) as connection:
             answer = connection.ask(request, None if wait == "forever" else wait + 2 * GRACE)
             ask = lambda asked: connection.ask(asked)["answer"]
-            held = Held(ask, connection.lost, granted(answer))
-            yield held
+            yield (held := Held(ask, connection.lost, granted(answer)))
             held.ask("unlock")
 
     @asynccontextmanager
     async def lock_async(self, key, wait=0, **more):
         reader, writer = await asyncio.open_unix_connection(self.path)
-        lost, answers = asyncio.Event(), asyncio.Queue()
+        lost, asking, answers = asyncio.Event(), asyncio.Lock(), asyncio.Queue()
 
         async def read():
-            async for line in reader:
-                said = json.loads(line)
-                lost.set() if "event" in said else answers.put_nowait(said)
+            with suppress(OSError, ValueError):
+                async for line in reader:
+                    said = json.loads(line)
+                    lost.set() if "event" in said else answers.put_nowait(said)
             lost.set()
             answers.put_nowait(None)
 
-        async def ask(request, wanted=itemgetter("answer")):
-            writer.write(line_of(request))
-            return wanted(taken(await answers.get()))
+        async def ask(request, wanted=lambda of: of["answer"]):
+            async with asking:
+                answer = None
+                try:
+                    if not writer.is_closing() and not reading.done():
+                        writer.write(line_of(request))
+                        answer = await answers.get()
+                finally:
+                    if answer is None:
+                        writer.close()  # after a cancel, too: the answer would come too late
+                return wanted(taken(answer))
 
         reading = asyncio.create_task(read())
         try:
-            asked = {"do": "lock", "key": key, "wait": wait, **more}
-            held = Held(ask, lost, await ask(asked, granted))
-            yield held
+            answer = await ask({"do": "lock", "key": key, "wait": wait, **more}, granted)
+            yield (held := Held(ask, lost, answer))
             await held.ask("unlock")
         finally:
             reading.cancel()

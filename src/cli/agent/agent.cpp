@@ -2,12 +2,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -29,7 +31,17 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr std::size_t max_clients = 1000;  // each has a thread
+// Each client has a thread, and a descriptor; some are left for connections to the database.
+std::size_t max_clients() {
+    constexpr rlim_t most = 1000, for_the_rest = 64;
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return most;
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &descriptors);
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return most;
+    const rlim_t some = std::max(descriptors.rlim_cur, for_the_rest + 1) - for_the_rest;
+    return std::min(some, most);
+}
 
 struct agent_options {
     std::string socket;
@@ -57,7 +69,7 @@ public:
         }
         path_.copy(static_cast<char*>(address.sun_path), path_.size());
         lock();
-        remove_old();
+        remove_old(address);
         socket_ = descriptor{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
         const mode_t mask_before = umask(0177);
         const int bound =
@@ -65,8 +77,7 @@ public:
         const int why = errno;
         umask(mask_before);
         if (bound != 0) throw listen_failure(path_, words_of(why));
-        constexpr int backlog = 128;
-        if (::listen(socket(), backlog) != 0) throw listen_failure(path_, words_of(errno));
+        if (::listen(socket(), SOMAXCONN) != 0) throw listen_failure(path_, words_of(errno));
     }
     ~local_socket() {
         if (socket() >= 0) ::unlink(path_.c_str());
@@ -84,10 +95,17 @@ private:
         if (::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return;
         throw listen_failure(path_, "an agent listens there already");
     }
-    void remove_old() const {
+    // Leaves alone a socket at which another program listens.
+    void remove_old(const sockaddr_un& address) const {
         struct stat found {};
         if (::lstat(path_.c_str(), &found) != 0) return;
         if (!S_ISSOCK(found.st_mode)) throw listen_failure(path_, "there is another file");
+        const descriptor asks{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+        const int reached =
+            ::connect(asks.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        if (reached == 0 || errno != ECONNREFUSED) {
+            throw listen_failure(path_, "another program listens there");
+        }
         ::unlink(path_.c_str());
     }
 
@@ -124,7 +142,8 @@ public:
             if (has_ended_.take()) {
                 clients_.remove_if([](const auto& each) { return each->has_ended.load(); });
             }
-            if (asked_[1].revents != 0) accept_one();
+            while (asked_[1].revents != 0 && accept_one()) {
+            }
         }
     }
 
@@ -152,10 +171,9 @@ private:
     }
 
     void wait() {
-        const bool is_full = clients_.size() >= max_clients;
         asked_ = {
             {signals_.source(), POLLIN, 0},
-            {is_full ? -1 : listener_.socket(), POLLIN, 0},
+            {listener_.socket(), POLLIN, 0},
             {has_ended_.source(), POLLIN, 0}};
         for (const auto& each : clients_) {
             asked_.push_back({each->is_hung_up ? -1 : each->client.socket(), POLLRDHUP, 0});
@@ -174,22 +192,41 @@ private:
         }
     }
 
-    void accept_one() {
+    // False: there is nobody else, or no room.
+    bool accept_one() {
         descriptor socket{::accept4(listener_.socket(), nullptr, nullptr, SOCK_CLOEXEC)};
         if (socket.number() < 0) {
-            // No descriptor or memory is left: those that are connected come first.
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-                wait_for({signals_.source()}, std::chrono::milliseconds{100});
-            }
-            return;
+            if (errno == ECONNABORTED || errno == EINTR) return true;
+            if (errno != EAGAIN) wait_for_room();
+            return false;
         }
-        if (!may_use(socket.number())) return;
-        clients_.push_back(std::make_unique<connected>(std::move(socket), sessions_, has_ended_));
+        if (!may_use(socket.number())) return true;
+        if (clients_.size() >= max_clients_) return refuse(socket.number());
+        try {
+            clients_.push_back(std::make_unique<connected>(std::move(socket), sessions_, has_ended_)
+            );
+        } catch (const std::system_error&) {
+            wait_for_room();  // the system lets no thread begin
+            return false;
+        }
+        return true;
+    }
+    static bool refuse(int socket) {
+        constexpr std::string_view line =
+            "{\"error\":\"too_many_connections\",\"message\":\"the agent has as many "
+            "connections as it can have: close some\"}\n";
+        static_cast<void>(::send(socket, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+        return true;
+    }
+    // Those that are connected come first.
+    void wait_for_room() {
+        wait_for({signals_.source(), has_ended_.source()}, std::chrono::milliseconds{100});
     }
 
     const local_socket& listener_;
     session_source& sessions_;
     signal_inbox& signals_;
+    const std::size_t max_clients_ = max_clients();
     event_flag has_ended_;
     std::vector<pollfd> asked_;
     std::list<std::unique_ptr<connected>> clients_;
@@ -234,8 +271,8 @@ constexpr const char* agent_help =
     "docs/locks-from-other-languages.md.\n"
     "\n"
     "Only the user that runs the agent, and root, can use the socket. Without --socket it is\n"
-    "leasehold in the folder XDG_RUNTIME_DIR. The agent waits for a database that is away, and\n"
-    "goes on in a new session when it was away for longer than --ttl.\n"
+    "leasehold in the folder XDG_RUNTIME_DIR. The agent stays when the database is away; requests\n"
+    "with a \"wait\" wait for it, too, and others fail.\n"
     "\n"
     "Examples:\n"
     "  leasehold agent --socket /run/leasehold/agent\n"

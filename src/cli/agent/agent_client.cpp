@@ -45,7 +45,8 @@ void agent_client::serve() {
     while (const auto line = next_line()) obey(*line);
     const char* const why = why_hung_up_;
     for (auto& [number, each] : holds_) {
-        if (*why != '\0') tell_lost(number, why);
+        const bool is_told = lease_of(each).why_lost() != loss_reason::none;
+        if (*why != '\0' && !is_told) tell_lost(number, why);
     }
     ::shutdown(socket(), SHUT_WR);
     holds_.clear();
@@ -60,7 +61,7 @@ void agent_client::hang_up(const char* why) {
 // ------------------------------------------------------------------------------------- lines
 
 std::optional<std::string> agent_client::next_line() {
-    while (true) {
+    while (*why_hung_up_.load() == '\0') {
         const auto end = received_.find('\n');
         if (end != std::string::npos) {
             std::string line = received_.substr(0, end);
@@ -74,6 +75,7 @@ std::optional<std::string> agent_client::next_line() {
         }
         if (!receive()) return std::nullopt;
     }
+    return std::nullopt;
 }
 
 // Waits for more, or for the time of a hold that nobody keeps. False: there will be no more.
@@ -87,10 +89,10 @@ bool agent_client::receive() {
     }
     pollfd asked{socket(), POLLIN, 0};
     const int ready = ::poll(&asked, 1, timeout);
-    if (hung_up_.stop_requested()) return false;
-    if (ready <= 0) {
+    if (ready < 0) return errno == EINTR;
+    if (ready == 0) {
         drop_unkept();
-        return ready == 0 || errno == EINTR;
+        return true;
     }
     std::array<char, 4096> bytes{};
     const ssize_t count = ::recv(socket(), bytes.data(), bytes.size(), 0);
@@ -117,7 +119,9 @@ void agent_client::drop_unkept() {
             ++each;
             continue;
         }
-        tell_lost(each->first, "not_kept");
+        if (lease_of(each->second).why_lost() == loss_reason::none) {
+            tell_lost(each->first, "not_kept");
+        }
         each = holds_.erase(each);
     }
 }
@@ -146,20 +150,17 @@ void agent_client::tell_lost(std::int64_t number, const char* why) noexcept {
 
 void agent_client::obey(const std::string& line) {
     nlohmann::json answer;
-    const auto refuse = [&](const char* name, const std::string& message) {
-        answer = failed(name, message);
-        const auto request = nlohmann::json::parse(line, nullptr, false);
-        if (request.is_object() && request.contains("id")) answer["id"] = request["id"];
-    };
     try {
         answer = answer_to(agent_request{line});
     } catch (const failure& why) {
-        refuse(why.name(), why.what());
+        answer = failed(why.name(), why.what());
     } catch (const error& why) {
-        refuse(name_of(why.code()), why.what());
+        answer = failed(name_of(why.code()), why.what());
+        answer["outcome_unknown"] = why.outcome_is_unknown();
     } catch (const std::exception& why) {
-        refuse("internal", why.what());
+        answer = failed("internal", why.what());
     }
+    if (auto id = id_of(line)) answer["id"] = *std::move(id);
     last_heard_ = local_clock::now();
     say(answer);
     watch_newest();
@@ -190,20 +191,30 @@ nlohmann::json agent_client::answer_to(const agent_request& asked) {
     throw usage_failure("there is nothing to \"do\" of the name '" + what + "'");
 }
 
-// A wait goes on when the session was lost, or the database is away, in a new session.
+// What was granted after a wait that has no asker any more is given back.
+void agent_client::require_connection() const {
+    if (!hung_up_.stop_requested()) return;
+    throw failure{
+        exit_status::unreachable, "agent_ends", "the agent, or the connection, has ended"};
+}
+
+// A wait goes on when the session was lost, or the database is away, in a new session. A loss that
+// the session had not yet noticed fails no request.
 template <class Attempt>
 nlohmann::json agent_client::despite_losses(const agent_request& asked, const Attempt& attempt) {
     const auto wait = asked.wait();
     const auto end = local_clock::now() + wait.value_or(milliseconds{0});
-    while (true) {
+    for (bool is_first = true;; is_first = false) {
         try {
-            const auto left = std::chrono::ceil<milliseconds>(end - local_clock::now());
             const auto within = sessions_.live();
+            const auto left = std::chrono::ceil<milliseconds>(end - local_clock::now());
             return attempt(within, wait ? std::optional{left} : std::nullopt);
         } catch (const error& why) {
-            const bool is_over = wait && local_clock::now() >= end;
-            const bool may_pass = why.is_transient() || why.code() == errc::session_lost;
+            const bool is_lost = why.code() == errc::session_lost;
+            const bool is_over = wait && local_clock::now() >= end && !(is_lost && is_first);
+            const bool may_pass = is_lost || why.is_transient();
             if (!may_pass || is_over || hung_up_.stop_requested()) throw;
+            if (is_lost) continue;
         }
         rest(milliseconds{250}, hung_up_.get_token());
     }
@@ -233,6 +244,7 @@ nlohmann::json agent_client::lock(const agent_request& asked) {
         mutex wanted{*within, key{asked.key()}, settings};
         const auto stop = hung_up_.get_token();
         acquisition got = wait ? wanted.acquire_for(*wait, stop) : wanted.acquire(stop);
+        require_connection();
         if (got) return keep(asked, within, *std::move(got));
         nlohmann::json answer = asked.answer("busy");
         answer["holder"] = nullptr;
@@ -247,6 +259,7 @@ nlohmann::json agent_client::elect(const agent_request& asked) {
         leader_election office{*within, key{asked.key()}};
         const auto stop = hung_up_.get_token();
         campaign_result got = wait ? office.campaign_for(*wait, stop) : office.campaign(stop);
+        require_connection();
         if (got) return keep(asked, within, *std::move(got));
         nlohmann::json answer = asked.answer("busy");
         answer["holder"] = nullptr;
@@ -257,19 +270,21 @@ nlohmann::json agent_client::elect(const agent_request& asked) {
 
 nlohmann::json agent_client::once(const agent_request& asked) {
     static_cast<void>(asked.keep_alive());
-    const auto within = sessions_.live();
-    leasehold::once task{*within, key{asked.key()}, asked.when()};
-    run_start got = task.start(hung_up_.get_token());
-    if (!got) {
-        nlohmann::json answer = asked.answer(name_of(got.outlook().refusal));
-        answer["tick"] = shown(got.outlook().tick);
-        answer["next_in"] = seconds_of(got.outlook().next_in);
+    return despite_losses(asked, [&](const auto& within, const auto&) {
+        leasehold::once task{*within, key{asked.key()}, asked.when()};
+        run_start got = task.start(hung_up_.get_token());
+        require_connection();
+        if (!got) {
+            nlohmann::json answer = asked.answer(name_of(got.outlook().refusal));
+            answer["tick"] = shown(got.outlook().tick);
+            answer["next_in"] = seconds_of(got.outlook().next_in);
+            return answer;
+        }
+        const std::string tick = shown(got->tick());
+        nlohmann::json answer = keep(asked, within, *std::move(got));
+        answer["tick"] = tick;
         return answer;
-    }
-    const std::string tick = shown(got->tick());
-    nlohmann::json answer = keep(asked, within, *std::move(got));
-    answer["tick"] = tick;
-    return answer;
+    });
 }
 
 nlohmann::json agent_client::unlock(const agent_request& asked) {

@@ -36,8 +36,8 @@ public:
 
     // Returns when the program has closed the connection, or after hang_up().
     void serve();
-    // Ends waits, takes no more requests, and gives all back. `why` is told of each hold, unless
-    // it is empty.
+    // Ends waits, and gives all back after the requests that the program has sent; if there is a
+    // `why`, at once, and then the program is told of each hold that this is lost.
     void hang_up(const char* why);
 
 private:
@@ -72,6 +72,7 @@ private:
     nlohmann::json answer_to(const agent_request& asked);
     template <class Attempt>
     nlohmann::json despite_losses(const agent_request& asked, const Attempt& attempt);
+    void require_connection() const;
     nlohmann::json lock(const agent_request& asked);
     nlohmann::json elect(const agent_request& asked);
     nlohmann::json once(const agent_request& asked);

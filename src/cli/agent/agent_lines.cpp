@@ -17,17 +17,21 @@ std::string quoted(const char* member) {
 
 }  // namespace
 
+std::optional<nlohmann::json> id_of(std::string_view line) {
+    const auto request = nlohmann::json::parse(line, nullptr, false);
+    if (!request.is_object()) return std::nullopt;
+    const auto found = request.find("id");
+    if (found == request.end() || found->is_structured()) return std::nullopt;
+    return *found;
+}
+
 agent_request::agent_request(std::string_view line)
     : line_(nlohmann::json::parse(line, nullptr, false)) {
     if (!line_.is_object()) refuse("a request is one object of JSON on one line");
+    const auto id = line_.find("id");
+    if (id != line_.end() && id->is_structured()) refuse("an \"id\" is no list and no object");
     what_ = text("do");
     if (what_.empty()) refuse("a request says what to \"do\"");
-}
-
-nlohmann::json agent_request::answer(const char* name) const {
-    nlohmann::json made{{"answer", name}};
-    if (const auto id = line_.find("id"); id != line_.end()) made["id"] = *id;
-    return made;
 }
 
 std::string agent_request::text(const char* member) const {

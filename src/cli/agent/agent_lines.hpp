@@ -19,6 +19,9 @@
 
 namespace leasehold::cli {
 
+// The line's "id", as it goes back; nothing if there is none, or if it is a list or an object.
+std::optional<nlohmann::json> id_of(std::string_view line);
+
 // One request. Members that it does not know are ignored. The calls throw a failure,
 // invalid_argument, for a member that is missing or of another type.
 class agent_request {
@@ -26,8 +29,8 @@ public:
     explicit agent_request(std::string_view line);
 
     const std::string& what() const noexcept { return what_; }
-    // {"id": ...} if the request has one.
-    nlohmann::json answer(const char* name) const;
+    // {"answer": name}
+    static nlohmann::json answer(const char* name) { return {{"answer", name}}; }
 
     std::string text(const char* member) const;  // empty if it is not there
     std::string key() const;
