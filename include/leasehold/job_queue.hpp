@@ -193,6 +193,31 @@ LEASEHOLD_EXPORT const char* name_of(retry_outcome outcome) noexcept;
 // A completed job is run again, too.
 LEASEHOLD_EXPORT retry_outcome retry_job(const database& db, job_id id);
 
+// The members that are set change; the others stay. Not with both times.
+struct job_changes {
+    std::optional<std::string> kind{};
+    std::optional<std::string> payload{};
+    std::optional<int> priority{};
+    std::optional<schedule::instant> run_at{};
+    std::optional<std::chrono::milliseconds> delay{};  // from now on; 0: it is due at once
+};
+
+enum class job_change_outcome {
+    changed = 1,
+    running = 2,  // it has started, and stays as it is
+    ended = 3,
+    waits = 4,  // a time was given, and it waits for other jobs: nothing has changed
+    not_found = 5,
+};
+LEASEHOLD_EXPORT const char* name_of(job_change_outcome outcome) noexcept;
+
+// Changes a job that waits: one that has not started, or whose next attempt has not; all in one
+// commit. Its attempts, error, keys and limits stay: on_conflict::replace begins afresh. If a job
+// is put off, the next of its ordering key goes on within some seconds. What was given is checked
+// as enqueue() does with the default settings. If the answer is lost, the call asks again.
+LEASEHOLD_EXPORT job_change_outcome
+change_job(const database& db, job_id id, const job_changes& what);
+
 enum class delete_outcome {
     deleted = 1,
     not_ended = 2,  // cancel it first

@@ -350,6 +350,45 @@ retry_outcome retry_job(const database& db, job_id id) {
     });
 }
 
+job_change_outcome change_job(const database& db, job_id id, const job_changes& what) {
+    new_job checked;
+    checked.kind = what.kind.value_or(std::string{});
+    checked.payload = what.payload.value_or(std::string{});
+    checked.priority = what.priority.value_or(0);
+    checked.run_at = what.run_at;
+    checked.delay = what.delay.value_or(milliseconds{0});
+    require_valid(checked, job_queue_settings{}.max_payload_bytes);
+    if (what.run_at && what.delay) refuse_input("a job has run_at or delay, not both");
+    if (!what.kind && !what.payload && !what.priority && !what.run_at && !what.delay) {
+        refuse_input("say what is to change: kind, payload, priority, run_at or delay");
+    }
+    return ask_again(db, [&](connection& on, store_set& stores) {
+        job_queue_store& all = stores.get<job_queue_store>();
+        const auto outcome = all.change(on, id, what);
+        if (outcome != job_change_outcome::changed) return outcome;
+        if (const auto now = all.describe(on, id)) {
+            db.inner()->part<job_notifier>().notify(on, stores, now->queue);
+        }
+        return outcome;
+    });
+}
+
+const char* name_of(job_change_outcome outcome) noexcept {
+    switch (outcome) {
+        case job_change_outcome::changed:
+            return "changed";
+        case job_change_outcome::running:
+            return "running";
+        case job_change_outcome::ended:
+            return "ended";
+        case job_change_outcome::waits:
+            return "waits";
+        case job_change_outcome::not_found:
+            return "not_found";
+    }
+    return "unknown";
+}
+
 const char* name_of(cancel_outcome outcome) noexcept {
     switch (outcome) {
         case cancel_outcome::cancelled:

@@ -103,6 +103,7 @@ public:
 
     virtual cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) = 0;
     virtual retry_outcome retry(connection& on, job_id id) = 0;
+    virtual job_change_outcome change(connection& on, job_id id, const job_changes& what) = 0;
     // MUST be durable, and leave a job that another one needs: without its row it counts as
     // completed.
     virtual delete_outcome remove(connection& on, job_id id) = 0;

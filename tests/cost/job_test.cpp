@@ -372,6 +372,10 @@ TEST_P(job_cost, managing) {
     expect_reads("describe", {4, 10, 400}, [&](connection& on, store_set& stores) {
         EXPECT_TRUE(queues_of(stores).describe(on, id));
     });
+    expect_reads("change", {4, 10, 500}, [&](connection& on, store_set& stores) {
+        const job_changes later{.payload = "other", .delay = 24h * 300};
+        EXPECT_EQ(queues_of(stores).change(on, id, later), job_change_outcome::changed);
+    });
     expect_reads("retry of one that waits", {6, 12, 600}, [&](connection& on, store_set& stores) {
         EXPECT_EQ(queues_of(stores).retry(on, id), retry_outcome::available);
     });

@@ -12,6 +12,7 @@ namespace leasehold::testing {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 
 job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
     job_info info;
@@ -221,6 +222,32 @@ public:
             }
             return redrive(jobs, id, *found);
         });
+    }
+
+    job_change_outcome change(connection& on, job_id id, const job_changes& what) override {
+        using answer = std::optional<job_change_outcome>;
+        const auto attempt = [&](memory_tables& tables, seen_jobs& jobs) -> answer {
+            if (jobs.is_locked(id)) return std::nullopt;
+            const job_row* const found = jobs.find(id);
+            if (!found) return job_change_outcome::not_found;
+            if (found->state == job_state::running) return job_change_outcome::running;
+            if (found->has_ended()) return job_change_outcome::ended;
+            job_row row = *found;
+            if (what.run_at || what.delay) {
+                if (row.due_at && is_never(*row.due_at)) return job_change_outcome::waits;
+                row.due_at = what.run_at ? what.run_at->time_since_epoch()
+                                         : tables.now + microseconds{*what.delay};
+                row.available_at.reset();
+                if (row.state != job_state::retryable) row.state = job_state::scheduled;
+            }
+            if (what.kind) row.what.kind = *what.kind;
+            if (what.payload) row.what.payload = *what.payload;
+            if (what.priority) row.what.priority = *what.priority;
+            jobs.put(id, std::move(row));
+            if (what.delay == milliseconds{0}) make_due(jobs, id, jobs.now());
+            return job_change_outcome::changed;
+        };
+        return ask<job_change_outcome>(on, "change_job", attempt);
     }
 
     delete_outcome remove(connection& on, job_id id) override {

@@ -1,4 +1,4 @@
-// `leasehold job`: enqueue, list, show, retry, cancel, delete.
+// `leasehold job`: enqueue, list, show, change, retry, cancel, delete.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <fstream>
@@ -215,6 +215,52 @@ int change_each(
     return status;
 }
 
+struct change_options {
+    job_id id = 0;
+    std::string payload;
+    std::string kind;
+    int priority = 0;
+    std::string delay;
+    std::string run_at;
+};
+
+void add_change_options(CLI::App& parser, change_options& chosen) {
+    parser.add_option("ID", chosen.id, "The job's number")->required();
+    parser.add_option("PAYLOAD", chosen.payload, "What it is about from now on; -: from stdin");
+    parser.add_option("--kind", chosen.kind, "What kind of job it is")->option_text("K");
+    parser.add_option("--priority", chosen.priority, "The smallest first")->option_text("N");
+    parser.add_option("--delay", chosen.delay, "Not before so long from now; 0: now")
+        ->option_text("D");
+    parser.add_option("--run-at", chosen.run_at, "Not before: 2026-12-24T18:00:00Z")
+        ->option_text("T")
+        ->excludes("--delay");
+}
+
+int change(const change_options& chosen, const CLI::App& parser, const global_options& options) {
+    job_changes what;
+    if (parser.count("PAYLOAD") > 0) {
+        what.payload = chosen.payload == "-" ? all_of(std::cin) : chosen.payload;
+    }
+    if (parser.count("--kind") > 0) what.kind = chosen.kind;
+    if (parser.count("--priority") > 0) what.priority = chosen.priority;
+    if (parser.count("--delay") > 0) what.delay = parse_duration(chosen.delay, "--delay");
+    if (parser.count("--run-at") > 0) what.run_at = parse_instant(chosen.run_at, "--run-at");
+    const auto outcome = change_job(open_database(options), chosen.id, what);
+    if (outcome == job_change_outcome::not_found) refuse_unknown(chosen.id);
+    if (options.is_json) {
+        print_json({{"id", chosen.id}, {"outcome", name_of(outcome)}});
+    } else {
+        const char* said = "is changed";
+        if (outcome == job_change_outcome::running) said = "runs, and stays as it is";
+        if (outcome == job_change_outcome::ended) said = "has ended, and stays as it is";
+        if (outcome == job_change_outcome::waits) {
+            said = "waits for other jobs, and has no time: it stays as it is";
+        }
+        print_line("job " + std::to_string(chosen.id) + " " + said);
+    }
+    return outcome == job_change_outcome::changed ? exit_status::done : exit_status::failed;
+}
+
 void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
     new_job& what = chosen.what;
     parser.add_option("--queue", chosen.queue, "In which queue")->option_text("Q")->required();
@@ -282,14 +328,14 @@ constexpr const char* job_help =
     "  leasehold job enqueue --queue reports --unique-key 2026-11 --delay 10m - <report.json\n"
     "  leasehold job enqueue --queue images --file pictures.jsonl\n"
     "  leasehold job list --queue mail --state discarded --since 1d\n"
+    "  leasehold job change 4711 --delay 2h --priority 10\n"
     "  leasehold job retry 4711\n"
     "  leasehold job retry --queue mail --state discarded --error 'timed out' --yes\n"
     "  leasehold job delete --queue mail --error ada@example.org\n"
     "  leasehold --json job show 4711 | jq -r .error\n"
     "\n"
-    "Exit status: 0; 70 where there is no such job, or one that was to be deleted stays; "
-    "otherwise\n"
-    "see `leasehold --help`.\n";
+    "Exit status: 0; 70 where there is no such job, or one that was to be changed or deleted\n"
+    "stays; otherwise see `leasehold --help`.\n";
 
 // Jobs by their numbers, or all that the options choose.
 void add_ids_or_choice(CLI::App& parser, std::vector<job_id>& ids, chosen_jobs& chosen) {
@@ -338,7 +384,7 @@ bulk_change deletion() {
 
 command add_job(CLI::App& tool, const global_options& options) {
     CLI::App* const parser =
-        tool.add_subcommand("job", "Enqueue, list, show, retry, cancel, delete jobs");
+        tool.add_subcommand("job", "Enqueue, list, show, change, retry, cancel, delete jobs");
     parser->require_subcommand(1);
     parser->footer(job_help);
     auto chosen = std::make_shared<enqueue_options>();
@@ -356,6 +402,10 @@ command add_job(CLI::App& tool, const global_options& options) {
     listing->add_option("--limit", some->filter.limit, "At most so many; default 100")
         ->option_text("N");
     CLI::App* const showing = parser->add_subcommand("show", "Show all of one job");
+    auto changes = std::make_shared<change_options>();
+    CLI::App* const changing =
+        parser->add_subcommand("change", "Change a job that waits for its start or next attempt");
+    add_change_options(*changing, *changes);
     CLI::App* const retrying =
         parser->add_subcommand("retry", "Let jobs run now, or begin again where they have ended");
     CLI::App* const cancelling =
@@ -366,11 +416,13 @@ command add_job(CLI::App& tool, const global_options& options) {
     for (CLI::App* const each : {retrying, cancelling, deleting}) {
         add_ids_or_choice(*each, *ids, *some);
     }
-    for (CLI::App* const each : {enqueuing, listing, showing, retrying, cancelling, deleting}) {
+    for (CLI::App* const each :
+         {enqueuing, listing, showing, changing, retrying, cancelling, deleting}) {
         each->fallthrough()->footer(job_help);
     }
     return {parser, [=, &options] {
                 if (enqueuing->parsed()) return enqueue(*chosen, payload->count() > 0, options);
+                if (changing->parsed()) return change(*changes, *changing, options);
                 if (retrying->parsed()) return change_jobs(*ids, *some, options, retry());
                 if (cancelling->parsed()) return change_jobs(*ids, *some, options, cancellation());
                 if (deleting->parsed()) return change_jobs(*ids, *some, options, deletion());

@@ -253,6 +253,23 @@ SELECT @leasehold_go, @leasehold_idle,
        (SELECT COUNT(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT COUNT(*) FROM {prefix}job h WHERE h.id = $1);
 
+-- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
+-- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Assignments run
+-- from left to right. The row is locked first: the number of changed rows leaves out a row that has
+-- these values already. Reads: 1 row.
+-- name: change
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job
+WHERE id = $1 AND state <> 3 AND ($5 = 0 OR due_at IS NULL OR due_at <> {never}) FOR UPDATE;
+UPDATE {prefix}job
+SET kind = COALESCE($2, kind), payload = COALESCE($3, payload), priority = COALESCE($4, priority),
+    state = IF($5 = 1 AND state IN (2, 5), 1, state),
+    available_at = IF($5 = 0, available_at, NULL),
+    due_at = CASE WHEN $5 = 0 THEN due_at WHEN $6 >= 0 THEN $6 ELSE {utc} + $7 END
+WHERE id = $1 AND @leasehold_go = 1;
+COMMIT;
+SELECT 1 FROM DUAL WHERE @leasehold_go = 1;
+
 -- $1 id. Makes a job due that waits for its time. Reads: 2 rows, and what is not due before it.
 -- name: hurry
 START TRANSACTION;

@@ -4,8 +4,7 @@
 -- The columns of job row j, or of a row of the history: see info_in() in job_queue_store.cpp.
 -- fragment: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
-j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
-{since j.enqueued_at}
+j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error, {since j.enqueued_at}
 
 -- The number of jobs of row j's ordering key that stand before it, without those that are not due
 -- yet. Counts no more than {per_key}. Index: job_ordering.
@@ -296,6 +295,20 @@ WITH gone AS (
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
        (SELECT count(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT count(*) FROM {prefix}job h WHERE h.id = $1);
+
+-- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
+-- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Reads: 1 row.
+-- name: change
+UPDATE {prefix}job AS j
+   SET kind = coalesce($2::text, j.kind), payload = coalesce($3::text, j.payload),
+       priority = coalesce($4::smallint, j.priority),
+       due_at = CASE WHEN $5::integer = 0 THEN j.due_at
+                     ELSE CASE WHEN $6::bigint >= 0 THEN 'epoch' ELSE clock_timestamp() END
+                          + greatest($6::bigint, $7::bigint) * interval '1 microsecond' END,
+       available_at = CASE WHEN $5::integer = 0 THEN j.available_at END,
+       state = CASE WHEN $5::integer = 1 AND j.state IN (2, 5) THEN 1 ELSE j.state END
+ WHERE j.id = $1 AND j.state + 0 <> 3 AND ($5::integer = 0 OR j.due_at IS DISTINCT FROM {never})
+RETURNING j.id, {durable};
 
 -- $1 id. Makes a job due that waits for its time. Reads: 1 row.
 -- name: hurry

@@ -181,6 +181,18 @@ SELECT CAST(queue AS TEXT), CAST(ordering_key AS TEXT), CAST(state AS INTEGER), 
 -- name: ask_to_cancel
 UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
 
+-- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
+-- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Reads: 1 row.
+-- name: change
+UPDATE {prefix}job
+   SET kind = coalesce($2, kind), payload = coalesce($3, payload),
+       priority = coalesce($4, priority),
+       due_at = CASE WHEN $5 = 0 THEN due_at WHEN $6 >= 0 THEN $6 ELSE {wall} + $7 END,
+       available_at = CASE WHEN $5 = 0 THEN available_at END,
+       state = CASE WHEN $5 = 1 AND state IN (2, 5) THEN 1 ELSE state END
+ WHERE id = $1 AND state <> 3 AND ($5 = 0 OR due_at IS NULL OR due_at <> {never})
+RETURNING id;
+
 -- $1 id. Makes a job due that waits for its time. Reads: some rows.
 -- name: hurry
 UPDATE {prefix}job AS j
