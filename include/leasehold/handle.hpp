@@ -1,9 +1,9 @@
 #pragma once
 // The pointer from an object to its implementation. A move leaves it empty.
 //
-// A shared implementation lives until each call of it has returned, also if another thread destroys
-// the object meanwhile, as the end of the process does with one that is static: worker::run() and
-// acquire() go on until they end by themselves.
+// A shared implementation lives until the call that is under way has returned, also if another
+// thread destroys the object meanwhile, as the end of the process does with one that is static:
+// worker::run() and acquire() go on until they end by themselves. Not so those of a quorum_lock.
 //
 // Errors: a call of an object that was moved from throws invalid_argument, "this mutex was moved
 // from". Such an object may be assigned to and destroyed; session::end() and

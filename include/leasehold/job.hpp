@@ -6,7 +6,8 @@
 // | state     | is                                        | becomes                              |
 // |-----------|-------------------------------------------|--------------------------------------|
 // | scheduled | not due yet                               | available when it is due             |
-// | available | due                                       | running when a worker claims it      |
+// | available | due                                       | running when a worker claims it;     |
+// |           |                                           | scheduled by change_job()            |
 // | blocked   | behind others of its ordering key, or     | available when they have ended;      |
 // |           | waits for jobs it needs                   | cancelled where it needs one that    |
 // |           |                                           | was discarded or cancelled           |

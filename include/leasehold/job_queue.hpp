@@ -204,17 +204,19 @@ struct job_changes {
 
 enum class job_change_outcome {
     changed = 1,
-    running = 2,  // it has started, and stays as it is
+    running = 2,  // a worker has it: it stays as it is
     ended = 3,
     waits = 4,  // a time was given, and it waits for other jobs: nothing has changed
     not_found = 5,
 };
 LEASEHOLD_EXPORT const char* name_of(job_change_outcome outcome) noexcept;
 
-// Changes a job that waits: one that has not started, or whose next attempt has not; all in one
-// commit. Its attempts, error, keys and limits stay: on_conflict::replace begins afresh. If a job
-// is put off, the next of its ordering key goes on within some seconds. What was given is checked
-// as enqueue() does with the default settings. If the answer is lost, the call asks again.
+// Changes a job that waits for its start or its next attempt, in one commit; a delay of 0 lets it
+// run in another one, as retry_job() does. Its attempts, error, keys and limits stay:
+// on_conflict::replace begins afresh. If a job is put off that no worker has begun, the next of its
+// ordering key goes on within some seconds; one that waits for its next attempt keeps those behind
+// it waiting. What was given is checked as enqueue() does with the default settings. If the answer
+// is lost, the call asks again: the job may have started since, with what was given.
 LEASEHOLD_EXPORT job_change_outcome
 change_job(const database& db, job_id id, const job_changes& what);
 

@@ -9,7 +9,8 @@
 //   EXPECT_EQ(report.completed, 1);  // void add_handlers(leasehold::worker& to) is the program's
 //
 // Promises: drain_inline() has done, when it returns, all jobs of the queues that could run, also
-// those that its handlers have enqueued; one at a time, in their order.
+// those that its handlers have enqueued; one at a time, in their order. `left` of the report has
+// those of kinds without a handler, and of paused queues.
 // Does not promise: to do a job before its time, or one that waits for its next attempt. Two tests
 // that use one queue at once do each other's jobs: give each its own name, or its own database.
 //

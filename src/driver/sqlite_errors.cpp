@@ -10,12 +10,13 @@
 namespace leasehold::sqlite {
 namespace {
 
-// SQLite's own words where they name a thing of the schema. Other words may quote the statement,
-// and a statement may have a secret in it: error::server_message() has them all.
+// SQLite's own words where they name what SQLite took for a thing of the schema. Other words may
+// quote the statement, and a statement may have a secret in it: error::server_message() has them.
 std::string reason_of(const failure& what) {
     const bool names_a_thing = what.words.starts_with("no such ") ||
                                what.words.starts_with("ambiguous column name: ") ||
-                               what.words.find(" has no column named ") != std::string::npos;
+                               (what.words.starts_with("table ") &&
+                                what.words.find(" has no column named ") != std::string::npos);
     if ((what.code & 0xff) != SQLITE_ERROR || !names_a_thing) return sqlite3_errstr(what.code);
     return what.words;
 }

@@ -362,15 +362,21 @@ job_change_outcome change_job(const database& db, job_id id, const job_changes& 
     if (!what.kind && !what.payload && !what.priority && !what.run_at && !what.delay) {
         refuse_input("say what is to change: kind, payload, priority, run_at or delay");
     }
-    return ask_again(db, [&](connection& on, store_set& stores) {
+    bool is_changed = false;
+    const auto outcome = ask_again(db, [&](connection& on, store_set& stores) {
         job_queue_store& all = stores.get<job_queue_store>();
-        const auto outcome = all.change(on, id, what);
-        if (outcome != job_change_outcome::changed) return outcome;
-        if (const auto now = all.describe(on, id)) {
-            db.inner()->part<job_notifier>().notify(on, stores, now->queue);
+        if (!is_changed) {
+            const auto answered = all.change(on, id, what);
+            if (answered != job_change_outcome::changed) return answered;
+            is_changed = true;  // what follows may be repeated without it
         }
-        return outcome;
+        if (what.delay == milliseconds{0}) all.hurry(on, id);
+        return job_change_outcome::changed;
     });
+    if (outcome == job_change_outcome::changed) {
+        if (const auto now = find_job(db, id)) job_queue{db, now->queue}.notify();
+    }
+    return outcome;
 }
 
 const char* name_of(job_change_outcome outcome) noexcept {

@@ -103,7 +103,10 @@ public:
 
     virtual cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) = 0;
     virtual retry_outcome retry(connection& on, job_id id) = 0;
+    // With a delay of 0 this changes no time, and hurry() does.
     virtual job_change_outcome change(connection& on, job_id id, const job_changes& what) = 0;
+    // Makes a job due that waits for its time.
+    virtual void hurry(connection& on, job_id id) = 0;
     // MUST be durable, and leave a job that another one needs: without its row it counts as
     // completed.
     virtual delete_outcome remove(connection& on, job_id id) = 0;

@@ -171,22 +171,19 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
 job_change_outcome sql_job_queue_store::change(connection& on, job_id id, const job_changes& what) {
     const auto or_null = [](const auto& given) { return given ? value{*given} : value{}; };
     const bool has_time = what.run_at || what.delay;
-    const std::int64_t run_at =
-        what.run_at ? std::max(std::int64_t{0}, what.run_at->time_since_epoch().count()) : -1;
+    const bool changes_time = has_time && what.delay != milliseconds{0};
+    const std::int64_t run_at = what.run_at ? what.run_at->time_since_epoch().count() : 0;
     const parameters values{
         id,
         or_null(what.kind),
         or_null(what.payload),
         or_null(what.priority),
-        has_time ? 1 : 0,
+        int{has_time} + int{changes_time},
         run_at,
         value_of(microseconds{what.delay.value_or(milliseconds{0})})};
     constexpr int max_looks = 10;
     for (int look = 0; look < max_looks; ++look) {
-        if (has_found(write(on, "change", values))) {
-            if (what.delay == milliseconds{0}) write(on, "hurry", {id});
-            return job_change_outcome::changed;
-        }
+        if (has_found(write(on, "change", values))) return job_change_outcome::changed;
         const result found = read(on, "state_of", {id});
         if (found.rows.empty()) return job_change_outcome::not_found;
         const auto state = static_cast<job_state>(only_integer(found));

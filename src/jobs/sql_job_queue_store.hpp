@@ -26,6 +26,7 @@ public:
     std::int64_t prune(connection& on, int max_rows, std::size_t kept_back) override;
     retry_outcome retry(connection& on, job_id id) override;
     job_change_outcome change(connection& on, job_id id, const job_changes& what) override;
+    void hurry(connection& on, job_id id) override { write(on, "hurry", {id}); }
     delete_outcome remove(connection& on, job_id id) override;
     std::optional<job_info> describe(connection& on, job_id id) override;
     std::vector<job_info> list(connection& on, const job_filter& filter, const id_range& among)

@@ -1,10 +1,13 @@
 #include "leasehold/leader_election.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/handle_maker.hpp"
+#include "core/process.hpp"
 #include "core/utf8.hpp"
 #include "core/wait_by.hpp"
 #include "leasehold/error.hpp"
@@ -53,6 +56,56 @@ bool is_same(const std::optional<leader_info>& left, const std::optional<leader_
 }  // namespace
 
 // ------------------------------------------------------------------------------- the leadership
+
+namespace {
+
+// Tells once that a term has ended. The lease keeps it, since somebody may move the lease out of
+// the leadership. Its destructor waits for a call that is under way, unless that destroys the
+// lease itself, and makes the call if nobody has.
+class end_of_term {
+public:
+    end_of_term(
+        const std::stop_token& lost,
+        callable<void(fencing_token, loss_reason)> on_lost,
+        std::shared_ptr<const grant> ended,
+        std::shared_ptr<database::implementation> told
+    )
+        : on_lost_(std::move(on_lost)), ended_(std::move(ended)), told_(std::move(told)) {
+        noticing_.emplace(lost, [this] { tell(); });
+    }
+    ~end_of_term() {
+        noticing_.reset();
+        tell();
+    }
+    end_of_term(const end_of_term&) = delete;
+    end_of_term& operator=(const end_of_term&) = delete;
+
+private:
+    // on_lost may destroy this.
+    void tell() {
+        if (!home_.is_here() || is_told_.exchange(true)) return;
+        const auto on_lost = on_lost_;
+        const auto ended = ended_;
+        const auto told = told_;
+        const hold& what = ended->what();
+        const loss_reason why = ended->reason();
+        try {
+            on_lost(what.token, why == loss_reason::none ? loss_reason::released : why);
+        } catch (...) {
+            const std::string said = "on_lost has thrown: " + words_of_thrown();
+            told->tell({event_kind::warning, what.key.name(), what.token.number, said});
+        }
+    }
+
+    const callable<void(fencing_token, loss_reason)> on_lost_;
+    const std::shared_ptr<const grant> ended_;
+    const std::shared_ptr<database::implementation> told_;
+    const home_process home_;
+    std::atomic<bool> is_told_ = false;
+    std::optional<std::stop_callback<std::function<void()>>> noticing_;  // last: it calls tell()
+};
+
+}  // namespace
 
 class leadership::implementation {
 public:
@@ -103,25 +156,13 @@ public:
     }
 
 private:
-    // Tells it at once if the term has already ended. The lease keeps the callback: somebody may
-    // move it out of the leadership.
+    // Tells it at once if the term has already ended.
     void tell_of_the_end(const election_settings& settings) {
         if (!settings.on_lost) return;
-        const auto tell = [on_lost = settings.on_lost,
-                           of = std::weak_ptr<lease::implementation>(lease_.inner()),
-                           handle = session_->handle().inner()] {
-            const auto told = of.lock();  // on_lost may destroy the lease
-            if (!told) return;
-            const hold& what = told->what();
-            try {
-                on_lost(what.token, told->reason());
-            } catch (...) {
-                const std::string said = "on_lost has thrown: " + words_of_thrown();
-                handle->tell({event_kind::warning, what.key.name(), what.token.number, said});
-            }
-        };
-        using telling = std::stop_callback<std::function<void()>>;
-        lease_.inner()->attach(std::make_shared<telling>(lease_.lost(), tell));
+        const auto& held = lease_.inner();
+        held->attach(std::make_shared<end_of_term>(
+            lease_.lost(), settings.on_lost, held->granted(), session_->handle().inner()
+        ));
     }
 
     const std::shared_ptr<session::implementation> session_;

@@ -9,6 +9,7 @@ protected:
     job_change_outcome change(job_id id, const job_changes& what) const {
         return change_job(second_, id, what);
     }
+    static void age(job_id id, std::chrono::microseconds by) { current().age_job(id, by); }
     errc refused(const job_changes& what) const {
         try {
             change_job(first_, 1, what);
@@ -106,6 +107,29 @@ TEST_F(job_change_suite, one_of_an_ordering_key_keeps_its_place) {
     EXPECT_TRUE(one_.claim(10).empty()) << "the first one runs";
     EXPECT_TRUE(one_.finish(end_of(claim, job_step::complete)));
     EXPECT_EQ(one_.claim_one().id, second);
+}
+
+TEST_F(job_change_suite, the_next_of_its_key_goes_on_when_the_first_is_put_off) {
+    const job_id first = enqueue({.ordering_key = "k"}), second = enqueue({.ordering_key = "k"});
+    EXPECT_EQ(change(first, {.delay = 1h}), job_change_outcome::changed);
+    EXPECT_EQ(unblock(), 1);  // as a worker does in its turns
+    EXPECT_EQ(one_.claim_one().id, second);
+}
+
+TEST_F(job_change_suite, a_next_attempt_that_is_put_off_keeps_its_key) {
+    const job_id first = enqueue({.ordering_key = "k"});
+    EXPECT_TRUE(one_.fail(one_.claim_one(), 1h));
+    enqueue({.ordering_key = "k"});
+    EXPECT_EQ(change(first, {.delay = 2h}), job_change_outcome::changed);
+    EXPECT_TRUE(one_.claim(10).empty());
+}
+
+TEST_F(job_change_suite, one_that_is_due_keeps_its_wait_with_a_delay_of_nothing) {
+    const job_id id = enqueue();
+    age(id, 1h);
+    EXPECT_EQ(change(id, {.delay = 0ms}), job_change_outcome::changed);
+    EXPECT_EQ(state(id), job_state::available);
+    EXPECT_GT(one_.claim_one().waited.value(), 50min);
 }
 
 TEST_F(job_change_suite, what_no_job_can_have_is_refused) {

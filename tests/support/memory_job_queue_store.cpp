@@ -233,9 +233,10 @@ public:
             if (found->state == job_state::running) return job_change_outcome::running;
             if (found->has_ended()) return job_change_outcome::ended;
             job_row row = *found;
-            if (what.run_at || what.delay) {
-                if (row.due_at && is_never(*row.due_at)) return job_change_outcome::waits;
-                row.due_at = what.run_at ? what.run_at->time_since_epoch()
+            const bool has_time = what.run_at || what.delay;
+            if (has_time && row.due_at && is_never(*row.due_at)) return job_change_outcome::waits;
+            if (has_time && what.delay != milliseconds{0}) {
+                row.due_at = what.run_at ? std::max(what.run_at->time_since_epoch(), tables.now)
                                          : tables.now + microseconds{*what.delay};
                 row.available_at.reset();
                 if (row.state != job_state::retryable) row.state = job_state::scheduled;
@@ -244,10 +245,17 @@ public:
             if (what.payload) row.what.payload = *what.payload;
             if (what.priority) row.what.priority = *what.priority;
             jobs.put(id, std::move(row));
-            if (what.delay == milliseconds{0}) make_due(jobs, id, jobs.now());
             return job_change_outcome::changed;
         };
         return ask<job_change_outcome>(on, "change_job", attempt);
+    }
+
+    void hurry(connection& on, job_id id) override {
+        ask<bool>(on, "hurry_job", [id](memory_tables&, seen_jobs& jobs) -> std::optional<bool> {
+            const job_row* const found = jobs.is_locked(id) ? nullptr : jobs.find(id);
+            if (found && !found->has_ended() && found->due_at) make_due(jobs, id, jobs.now());
+            return true;
+        });
     }
 
     delete_outcome remove(connection& on, job_id id) override {

@@ -154,9 +154,10 @@ TEST_F(handle_test, a_run_whose_lease_was_taken_out_is_abandoned) {
 // As the end of the process does with a static object while a thread waits in it.
 TEST_F(handle_test, a_wait_goes_on_in_a_mutex_that_another_thread_destroys) {
     session other{sound(), calm()};
-    auto held = mutex{other, name_}.acquire();
     auto waits = std::make_optional<mutex>(mine_, name_);
-    auto waiting = std::async(std::launch::async, [&] {
+    std::future<std::int64_t> waiting;
+    auto held = mutex{other, name_}.acquire();  // goes first, so that the wait ends
+    waiting = std::async(std::launch::async, [&] {
         acquisition got = waits->acquire();
         return got ? got->token().number : 0;
     });

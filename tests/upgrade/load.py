@@ -1,5 +1,5 @@
 """Programs of two versions at work on one schema, and what they must not do to each other."""
-import collections, os, pathlib, subprocess, threading, time
+import atexit, collections, os, pathlib, subprocess, threading, time
 
 HERE = pathlib.Path(os.environ["PWD"])
 # A command that must be alone under its key: mkdir fails where another one is there.
@@ -21,6 +21,13 @@ echo "$LEASEHOLD_TOKEN" >>tokens.office
 trap 'rmdir in.office; exit 0' TERM
 while :; do sleep 0.1; done
 """
+READ = """
+[ ! -e in.rw ] || echo "a reader beside a writer" >>overlaps
+mkdir "reading.$$" && { sleep 0.01; rmdir "reading.$$"; }
+"""
+WRITE = """
+ls -d reading.* >/dev/null 2>&1 && echo "a writer beside a reader" >>overlaps
+""" + CRITICAL
 PERMIT = """
 mkdir in.permit.1 2>/dev/null && { sleep 0.01; rmdir in.permit.1; echo 1 >>permits; exit 0; }
 mkdir in.permit.2 2>/dev/null && { sleep 0.01; rmdir in.permit.2; echo 1 >>permits; exit 0; }
@@ -44,17 +51,19 @@ class Fleet:
         under = lambda script, *words: ["--", "sh", "-c", script, "sh", *words]
         again = {
             "lock": ["lock", "plain", *wait, *under(CRITICAL, "plain")],
-            "exclusive": ["lock", "rw", "--exclusive", *wait, *under(CRITICAL, "rw")],
-            "shared": ["lock", "rw", "--shared", *wait, *under("echo 1 >>reads")],
+            "exclusive": ["lock", "rw", "--exclusive", *wait, *under(WRITE, "rw")],
+            "shared": ["lock", "rw", "--shared", *wait, *under(READ)],
             "permits": ["lock", "pool", "--permits", "1", "--of", "2", *wait, *under(PERMIT)],
             "once": ["once", "task", "--per", "1s", "--early", "0", "--quiet",
                      *under('echo "$LEASEHOLD_TICK" >>ticks')],
         }
-        threads = [threading.Thread(target=self._repeat, args=each) for each in again.items()]
-        threads.append(threading.Thread(target=self._enqueue))
+        twice = [*again.items(), *(each for each in again.items() if each[0] in ("shared", "permits"))]
+        threads = [threading.Thread(target=self._repeat, args=each, daemon=True) for each in twice]
+        threads.append(threading.Thread(target=self._enqueue, daemon=True))
         stays = [["work", "--queue", "q", "--concurrency", "2", "--ttl", "10s", "--poll", "200ms",
                   *under(JOB)], ["elect", "office", "--ttl", "10s", "--quiet", *under(LEADER)]]
         self._staying = [self._start(each) for each in stays]
+        atexit.register(lambda: [each.kill() for each in self._staying])
         self._threads = threads
         for each in threads: each.start()
 
@@ -84,7 +93,7 @@ class Fleet:
                 self.enqueued[int(done.stdout.split()[0])] = (key, number)
                 self.counts["enqueue"] += 1
 
-    def until(self, each, jobs, timeout=240):
+    def until(self, each, jobs, timeout=120):
         """Waits until it has done so many of each, and all workers so many jobs."""
         end = time.monotonic() + timeout
         while min(self.counts[what] for what in ("lock", "exclusive", "shared", "permits", "once",

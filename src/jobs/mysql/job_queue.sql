@@ -253,8 +253,8 @@ SELECT @leasehold_go, @leasehold_idle,
        (SELECT COUNT(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT COUNT(*) FROM {prefix}job h WHERE h.id = $1);
 
--- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
--- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Assignments run
+-- $1 id; $2 kind, $3 payload, $4 priority, null: it stays; $5 0, 1 if it must not wait for others,
+-- or 2 if it is due then, too: at the later of $6 and $7 from now. Not if it runs. Assignments run
 -- from left to right. The row is locked first: the number of changed rows leaves out a row that has
 -- these values already. Reads: 1 row.
 -- name: change
@@ -263,9 +263,9 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job
 WHERE id = $1 AND state <> 3 AND ($5 = 0 OR due_at IS NULL OR due_at <> {never}) FOR UPDATE;
 UPDATE {prefix}job
 SET kind = COALESCE($2, kind), payload = COALESCE($3, payload), priority = COALESCE($4, priority),
-    state = IF($5 = 1 AND state IN (2, 5), 1, state),
-    available_at = IF($5 = 0, available_at, NULL),
-    due_at = CASE WHEN $5 = 0 THEN due_at WHEN $6 >= 0 THEN $6 ELSE {utc} + $7 END
+    state = IF($5 = 2 AND state IN (2, 5), 1, state),
+    available_at = IF($5 < 2, available_at, NULL),
+    due_at = IF($5 < 2, due_at, GREATEST($6, {utc} + $7))
 WHERE id = $1 AND @leasehold_go = 1;
 COMMIT;
 SELECT 1 FROM DUAL WHERE @leasehold_go = 1;

@@ -296,17 +296,17 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
        (SELECT count(*) FROM {prefix}job_history h WHERE h.id = $1),
        (SELECT count(*) FROM {prefix}job h WHERE h.id = $1);
 
--- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
--- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Reads: 1 row.
+-- $1 id; $2 kind, $3 payload, $4 priority, null: it stays; $5 0, 1 if it must not wait for others,
+-- or 2 if it is due then, too: at the later of $6 and $7 from now. Not if it runs. Reads: 1 row.
 -- name: change
 UPDATE {prefix}job AS j
    SET kind = coalesce($2::text, j.kind), payload = coalesce($3::text, j.payload),
        priority = coalesce($4::smallint, j.priority),
-       due_at = CASE WHEN $5::integer = 0 THEN j.due_at
-                     ELSE CASE WHEN $6::bigint >= 0 THEN 'epoch' ELSE clock_timestamp() END
-                          + greatest($6::bigint, $7::bigint) * interval '1 microsecond' END,
-       available_at = CASE WHEN $5::integer = 0 THEN j.available_at END,
-       state = CASE WHEN $5::integer = 1 AND j.state IN (2, 5) THEN 1 ELSE j.state END
+       due_at = CASE WHEN $5::integer < 2 THEN j.due_at
+                     ELSE greatest('epoch'::timestamptz + $6::bigint * interval '1 microsecond',
+                                   clock_timestamp() + $7::bigint * interval '1 microsecond') END,
+       available_at = CASE WHEN $5::integer < 2 THEN j.available_at END,
+       state = CASE WHEN $5::integer = 2 AND j.state IN (2, 5) THEN 1 ELSE j.state END
  WHERE j.id = $1 AND j.state + 0 <> 3 AND ($5::integer = 0 OR j.due_at IS DISTINCT FROM {never})
 RETURNING j.id, {durable};
 

@@ -181,15 +181,15 @@ SELECT CAST(queue AS TEXT), CAST(ordering_key AS TEXT), CAST(state AS INTEGER), 
 -- name: ask_to_cancel
 UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
 
--- $1 id; $2 kind, $3 payload, $4 priority, or null: it stays; $5 1: the due time changes, to $6, or
--- if that is -1, to $7 from now. Not if it runs; no time if it waits for others. Reads: 1 row.
+-- $1 id; $2 kind, $3 payload, $4 priority, null: it stays; $5 0, 1 if it must not wait for others,
+-- or 2 if it is due then, too: at the later of $6 and $7 from now. Not if it runs. Reads: 1 row.
 -- name: change
 UPDATE {prefix}job
    SET kind = coalesce($2, kind), payload = coalesce($3, payload),
        priority = coalesce($4, priority),
-       due_at = CASE WHEN $5 = 0 THEN due_at WHEN $6 >= 0 THEN $6 ELSE {wall} + $7 END,
-       available_at = CASE WHEN $5 = 0 THEN available_at END,
-       state = CASE WHEN $5 = 1 AND state IN (2, 5) THEN 1 ELSE state END
+       due_at = CASE WHEN $5 < 2 THEN due_at ELSE max($6, {wall} + $7) END,
+       available_at = CASE WHEN $5 < 2 THEN available_at END,
+       state = CASE WHEN $5 = 2 AND state IN (2, 5) THEN 1 ELSE state END
  WHERE id = $1 AND state <> 3 AND ($5 = 0 OR due_at IS NULL OR due_at <> {never})
 RETURNING id;
 
