@@ -363,7 +363,7 @@ job_change_outcome change_job(const database& db, job_id id, const job_changes& 
         refuse_input("say what is to change: kind, payload, priority, run_at or delay");
     }
     bool is_changed = false;
-    const auto outcome = ask_again(db, [&](connection& on, store_set& stores) {
+    return ask_again(db, [&](connection& on, store_set& stores) {
         job_queue_store& all = stores.get<job_queue_store>();
         if (!is_changed) {
             const auto answered = all.change(on, id, what);
@@ -371,12 +371,11 @@ job_change_outcome change_job(const database& db, job_id id, const job_changes& 
             is_changed = true;  // what follows may be repeated without it
         }
         if (what.delay == milliseconds{0}) all.hurry(on, id);
+        if (const auto now = all.describe(on, id)) {
+            db.inner()->part<job_notifier>().notify(on, stores, now->queue);
+        }
         return job_change_outcome::changed;
     });
-    if (outcome == job_change_outcome::changed) {
-        if (const auto now = find_job(db, id)) job_queue{db, now->queue}.notify();
-    }
-    return outcome;
 }
 
 const char* name_of(job_change_outcome outcome) noexcept {

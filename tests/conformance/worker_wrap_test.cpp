@@ -1,4 +1,4 @@
-// What stands around the handlers of a worker, and the helpers for tests of a program's jobs.
+// Wrappers stand around the handlers of a worker; helpers do a program's jobs in its tests.
 #include <stdexcept>
 #include <string>
 #include <vector>

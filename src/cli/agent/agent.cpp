@@ -136,7 +136,7 @@ public:
 
     // Returns when a signal asks for the end.
     void serve() {
-        while (!is_asked_to_end()) {
+        while (!signals_.is_asked_to_end()) {
             wait();
             hear_hang_ups();
             if (has_ended_.take()) {
@@ -160,15 +160,6 @@ private:
         std::atomic<bool> has_ended = false;
         std::jthread thread;  // last: it uses the others
     };
-
-    bool is_asked_to_end() {
-        while (const auto signal = signals_.take()) {
-            for (const int each : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
-                if (*signal == each) return true;
-            }
-        }
-        return false;
-    }
 
     void wait() {
         asked_ = {

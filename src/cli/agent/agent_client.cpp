@@ -26,6 +26,13 @@ nlohmann::json failed(const char* name, const std::string& message) {
     return {{"error", name}, {"message", message}};
 }
 
+nlohmann::json busy(const std::optional<lock_info>& holder) {
+    nlohmann::json answer = agent_request::answer("busy");
+    answer["holder"] = nullptr;
+    if (holder) answer["holder"] = json_of(*holder);
+    return answer;
+}
+
 void rest(milliseconds length, const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any never;
@@ -149,9 +156,10 @@ void agent_client::tell_lost(std::int64_t number, const char* why) noexcept {
 // ---------------------------------------------------------------------------------- requests
 
 void agent_client::obey(const std::string& line) {
+    const auto request = nlohmann::json::parse(line, nullptr, false);
     nlohmann::json answer;
     try {
-        answer = answer_to(agent_request{line});
+        answer = answer_to(agent_request{request});
     } catch (const failure& why) {
         answer = failed(why.name(), why.what());
     } catch (const error& why) {
@@ -160,7 +168,7 @@ void agent_client::obey(const std::string& line) {
     } catch (const std::exception& why) {
         answer = failed("internal", why.what());
     }
-    if (auto id = id_of(line)) answer["id"] = *std::move(id);
+    if (auto id = id_of(request)) answer["id"] = *std::move(id);
     last_heard_ = local_clock::now();
     say(answer);
     watch_newest();
@@ -191,7 +199,7 @@ nlohmann::json agent_client::answer_to(const agent_request& asked) {
     throw usage_failure("there is nothing to \"do\" of the name '" + what + "'");
 }
 
-// What was granted after a wait that has no asker any more is given back.
+// A grant that comes when its asker has gone is given back.
 void agent_client::require_connection() const {
     if (!hung_up_.stop_requested()) return;
     throw failure{
@@ -202,6 +210,7 @@ void agent_client::require_connection() const {
 // the session had not yet noticed fails no request.
 template <class Attempt>
 nlohmann::json agent_client::despite_losses(const agent_request& asked, const Attempt& attempt) {
+    static_cast<void>(asked.keep_alive());  // refused before anything is held
     const auto wait = asked.wait();
     const auto end = local_clock::now() + wait.value_or(milliseconds{0});
     for (bool is_first = true;; is_first = false) {
@@ -239,37 +248,28 @@ nlohmann::json agent_client::keep(
 nlohmann::json agent_client::lock(const agent_request& asked) {
     mutex_settings settings;
     settings.metadata = asked.text("note");
-    static_cast<void>(asked.keep_alive());  // refused before anything is held
     return despite_losses(asked, [&](const auto& within, const auto& wait) {
         mutex wanted{*within, key{asked.key()}, settings};
         const auto stop = hung_up_.get_token();
         acquisition got = wait ? wanted.acquire_for(*wait, stop) : wanted.acquire(stop);
         require_connection();
         if (got) return keep(asked, within, *std::move(got));
-        nlohmann::json answer = asked.answer("busy");
-        answer["holder"] = nullptr;
-        if (got.holder()) answer["holder"] = json_of(*got.holder());
-        return answer;
+        return busy(got.holder());
     });
 }
 
 nlohmann::json agent_client::elect(const agent_request& asked) {
-    static_cast<void>(asked.keep_alive());
     return despite_losses(asked, [&](const auto& within, const auto& wait) {
         leader_election office{*within, key{asked.key()}};
         const auto stop = hung_up_.get_token();
         campaign_result got = wait ? office.campaign_for(*wait, stop) : office.campaign(stop);
         require_connection();
         if (got) return keep(asked, within, *std::move(got));
-        nlohmann::json answer = asked.answer("busy");
-        answer["holder"] = nullptr;
-        if (got.leader()) answer["holder"] = json_of(*got.leader());
-        return answer;
+        return busy(got.leader());
     });
 }
 
 nlohmann::json agent_client::once(const agent_request& asked) {
-    static_cast<void>(asked.keep_alive());
     return despite_losses(asked, [&](const auto& within, const auto&) {
         leasehold::once task{*within, key{asked.key()}, asked.when()};
         run_start got = task.start(hung_up_.get_token());

@@ -17,16 +17,14 @@ std::string quoted(const char* member) {
 
 }  // namespace
 
-std::optional<nlohmann::json> id_of(std::string_view line) {
-    const auto request = nlohmann::json::parse(line, nullptr, false);
-    if (!request.is_object()) return std::nullopt;
-    const auto found = request.find("id");
-    if (found == request.end() || found->is_structured()) return std::nullopt;
+std::optional<nlohmann::json> id_of(const nlohmann::json& line) {
+    if (!line.is_object()) return std::nullopt;
+    const auto found = line.find("id");
+    if (found == line.end() || found->is_structured()) return std::nullopt;
     return *found;
 }
 
-agent_request::agent_request(std::string_view line)
-    : line_(nlohmann::json::parse(line, nullptr, false)) {
+agent_request::agent_request(const nlohmann::json& line) : line_(line) {
     if (!line_.is_object()) refuse("a request is one object of JSON on one line");
     const auto id = line_.find("id");
     if (id != line_.end() && id->is_structured()) refuse("an \"id\" is no list and no object");

@@ -12,21 +12,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "leasehold/clock.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/schedule.hpp"
 
 namespace leasehold::cli {
 
-// The line's "id", as it goes back; nothing if there is none, or if it is a list or an object.
-std::optional<nlohmann::json> id_of(std::string_view line);
+// The "id" of a line, as it goes back; nothing if there is none, or if it is a list or an object.
+std::optional<nlohmann::json> id_of(const nlohmann::json& line);
 
-// One request. Members that it does not know are ignored. The calls throw a failure,
-// invalid_argument, for a member that is missing or of another type.
+// One request, which the line outlives. Members that it does not know are ignored. The calls throw
+// a failure, invalid_argument, for a member that is missing or of another type.
 class agent_request {
 public:
-    explicit agent_request(std::string_view line);
+    explicit agent_request(const nlohmann::json& line LEASEHOLD_LIFETIMEBOUND);
 
     const std::string& what() const noexcept { return what_; }
     // {"answer": name}
@@ -44,7 +43,7 @@ public:
 private:
     std::optional<std::chrono::milliseconds> seconds(const char* member) const;
 
-    nlohmann::json line_;
+    const nlohmann::json& line_;
     std::string what_;
 };
 

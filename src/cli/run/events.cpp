@@ -122,6 +122,15 @@ std::optional<int> signal_inbox::take_wish() {
     return std::nullopt;
 }
 
+bool signal_inbox::is_asked_to_end() {
+    while (const auto next = take()) {
+        for (const int each : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+            if (*next == each) return true;
+        }
+    }
+    return false;
+}
+
 int wait_a_moment(signal_inbox& signals) {
     constexpr std::chrono::seconds between{1};
     const auto until = local_clock::now() + between;

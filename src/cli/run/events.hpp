@@ -77,6 +77,8 @@ public:
     std::optional<int> take();
     // The next signal that tells the tool itself to end: all that come within a second are one.
     std::optional<int> take_wish();
+    // True if TERM, INT, QUIT or HUP has come: for a server, which heeds no others.
+    bool is_asked_to_end();
     // The state before this inbox: for children.
     const signal_state& outside() const noexcept { return outside_; }
 

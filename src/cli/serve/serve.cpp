@@ -120,12 +120,7 @@ void wait_for_end(signal_inbox& signals, const background<bool>& serving) {
     using namespace std::chrono_literals;
     while (true) {
         const auto heard = wait_for({signals.source(), serving.source()}, 24h);
-        if (heard == 1) return;
-        while (const auto signal = signals.take()) {
-            for (const int each : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
-                if (*signal == each) return;
-            }
-        }
+        if (heard == 1 || signals.is_asked_to_end()) return;
     }
 }
 
