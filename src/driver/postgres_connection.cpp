@@ -319,13 +319,10 @@ result owned_connection::execute_unnamed(const std::string& sql, const bound_par
 result owned_connection::execute_wrapped(const std::string& sql, const bound_parameters& bound) {
     const parameters bounds{server_bound(limit_)};
     const bound_parameters bound_limits{bounds};
-    // Never destroyed, like those of set_up().
-    static const auto& always = *new const std::string{
+    std::string limits =
         "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)" +
-        pinned_columns("true")};
-    static const auto& with_check = *new const std::string{
-        always + ", set_config('client_connection_check_interval', '1000', true)"};
-    const std::string& limits = checks_client_ ? with_check : always;
+        pinned_columns("true");
+    if (checks_client_) limits += ", set_config('client_connection_check_interval', '1000', true)";
     const std::array batch{
         message{message_kind::query, "", begin_sql},
         message{message_kind::query, "", limits.c_str(), &bound_limits},

@@ -9,14 +9,9 @@
 namespace leasehold::postgres {
 
 void owned_connection::set_up(local_clock::time_point until) {
-    // Never destroyed: an object of static duration may connect after the end of other statics.
-    static const auto& texts = *new const std::array{
-        set_up_text(set_up_question::all),
-        set_up_text(set_up_question::without_system),
-        set_up_text(set_up_question::settings_alone)};
     auto asked = set_up_question::all;
     for (;;) {
-        const std::string& sql = texts.at(static_cast<std::size_t>(asked));
+        const std::string sql = set_up_text(asked);
         const parameters values{
             PQbackendPID(handle_.get()), server_bound(server_limit_), checks_client_ ? 1 : 0};
         const bound_parameters bound{values};

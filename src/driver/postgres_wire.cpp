@@ -24,8 +24,8 @@ constexpr milliseconds max_slice{1000};
 constexpr milliseconds max_stoppable_slice{50};
 
 bool send(PGconn* handle, const message& what) {
-    static const auto& nothing = *new const parameters;  // never destroyed, nor is the next
-    static const auto& none = *new const bound_parameters{nothing};
+    const parameters nothing;
+    const bound_parameters none{nothing};
     const bound_parameters& values = what.values != nullptr ? *what.values : none;
     switch (what.kind) {
         case message_kind::query:
