@@ -210,6 +210,9 @@ CREATE TABLE leasehold_job (
     payload             LONGBLOB       NOT NULL,
     available_at        BIGINT             NULL,
     failures            MEDIUMBLOB         NULL,
+    traceparent         VARBINARY(255)     NULL,
+    checkpoint          MEDIUMBLOB         NULL,
+    checkpoint_at       BIGINT             NULL,
     PRIMARY KEY (id),
     KEY leasehold_job_order (queue, state, priority, id),
     KEY leasehold_job_due (queue, due_at, id),
@@ -249,6 +252,9 @@ CREATE TABLE leasehold_job_history (
     result          VARBINARY(4000)    NULL,
     payload         LONGBLOB       NOT NULL,
     failures        MEDIUMBLOB         NULL,
+    traceparent     VARBINARY(255)     NULL,
+    checkpoint      MEDIUMBLOB         NULL,
+    checkpoint_at   BIGINT             NULL,
     PRIMARY KEY (id),
     KEY leasehold_job_history_prune (prune_at, id),
     KEY leasehold_job_history_queue (queue, state, id)
@@ -421,5 +427,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     22, 'job_failures_from_7', 'd3aad47cb764a47af46df48dd37308c80a48a43abd131b5b361091e65174186b',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    23, 'job_traces_from_7', 'bc0fbea2eac6a59f4e8210fa10fee2b31f192d633b6e36e9ae7b8db5f29a8b13',
     UNIX_TIMESTAMP() * 1000000, 1
 );

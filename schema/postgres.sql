@@ -203,6 +203,9 @@ CREATE TABLE leasehold_job (
     payload             text        NOT NULL DEFAULT '',
     available_at        timestamptz,           -- null: since it was enqueued
     failures            text,                  -- of attempts, at most 20
+    traceparent         text,                  -- of the enqueuer's span; null: none
+    checkpoint          text,                  -- of its handler; null: none
+    checkpoint_at       timestamptz,
     CONSTRAINT leasehold_job_pkey PRIMARY KEY (id),
     CONSTRAINT leasehold_job_names_size CHECK (
         octet_length(queue) BETWEEN 1 AND 255 AND octet_length(kind) <= 255),
@@ -252,6 +255,9 @@ CREATE TABLE leasehold_job_history (
     result          text,
     payload         text        NOT NULL,
     failures        text,
+    traceparent     text,
+    checkpoint      text,
+    checkpoint_at   timestamptz,
     CONSTRAINT leasehold_job_history_pkey PRIMARY KEY (id),
     CONSTRAINT leasehold_job_history_times_are_finite CHECK (
         isfinite(enqueued_at) AND isfinite(ended_at))
@@ -560,5 +566,6 @@ INSERT INTO leasehold_migration (version, name, checksum, finished) SELECT m.*, 
   (19, 'own_numbers_from_7', 'b496992467ff6f458062d62e973d07a1f3b1b24beb4ac05da0ca7edc3cdb450a'),
   (20, 'job_waits_from_7', '45ab71b3f9834c71bb538568ed8715d91eb9cef1de1583f72f2cb313254b68b6'),
   (21, 'prove_from_7', '01a3676c111dc5c6eb5fda1d445b7e6b723bf35c6090d981ca2203980cb84aed'),
-  (22, 'job_failures_from_7', '5f42be25b7feccf617cd979da8134a85e782f1f2fbf4858fe7efbd6232e48038')
+  (22, 'job_failures_from_7', '5f42be25b7feccf617cd979da8134a85e782f1f2fbf4858fe7efbd6232e48038'),
+  (23, 'job_traces_from_7', '643f8b6fa740eb7fed3694755a52096d992c80a0f40b0303e9ed85d8cf52038c')
 ) AS m;

@@ -241,6 +241,9 @@ CREATE TABLE leasehold_job (
     payload             TEXT    NOT NULL DEFAULT '',
     available_at        INTEGER,                     -- null: since it was enqueued
     failures            TEXT,                        -- of attempts, at most 20
+    traceparent         TEXT,                        -- of the enqueuer's span; null: none
+    checkpoint          TEXT,                        -- of its handler; null: none
+    checkpoint_at       INTEGER,
     CHECK (length(CAST(queue AS BLOB)) BETWEEN 1 AND 255),
     CHECK ((state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
            AND state BETWEEN 1 AND 5)
@@ -313,7 +316,10 @@ CREATE TABLE leasehold_job_history (
     error           TEXT,
     result          TEXT,
     payload         TEXT    NOT NULL,
-    failures        TEXT
+    failures        TEXT,
+    traceparent     TEXT,
+    checkpoint      TEXT,
+    checkpoint_at   INTEGER
 );
 CREATE INDEX leasehold_job_history_prune ON leasehold_job_history (prune_at, id);
 CREATE INDEX leasehold_job_history_queue ON leasehold_job_history (queue, state, id);
@@ -489,4 +495,6 @@ VALUES
     (21, 'prove_from_7',
      '9a711a9373eda1b2a53e27f864429cdc1777116c38c57109a8e56bc1e1a7a918', 1),
     (22, 'job_failures_from_7',
-     'a4e46c6b54d678866ffd5e440efc3445e909d37bba2223fcc003de63cf088574', 1);
+     'a4e46c6b54d678866ffd5e440efc3445e909d37bba2223fcc003de63cf088574', 1),
+    (23, 'job_traces_from_7',
+     '0a3f0a3c66915c4674e1f087746199f6985cc45c9026c195395d1c0626f56c6c', 1);

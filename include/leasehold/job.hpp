@@ -72,10 +72,10 @@ enum class unique_until {
 
 // The answer to a new job whose unique key an existing job has. A job that is replaced keeps its
 // number, its ordering key and its place behind other jobs of that key, and begins afresh: it has
-// the payload, kind, priority, due time, limits and retries of the new one, no attempts and no
-// error. If it waits for jobs it needs, it goes on waiting for them. If it runs, it stays as it is,
-// and enqueued_job::is_running says so: the new one is not enqueued. If the new one must not be
-// lost, use unique_until::started.
+// the payload, kind, priority, due time, limits, retries and traceparent of the new one, no
+// attempts, no error and no checkpoint. If it waits for jobs it needs, it goes on waiting for them.
+// If it runs, it stays as it is, and enqueued_job::is_running says so: the new one is not enqueued.
+// If the new one must not be lost, use unique_until::started.
 enum class on_conflict {
     keep = 1,     // changes nothing, and answers with that job
     replace = 2,  // that job becomes this one, unless it runs; see above
@@ -135,6 +135,9 @@ struct new_job {
     // order, but no circle.
     std::vector<std::size_t> depends_on_listed{};
     dependency_until depends_until = dependency_until::completed;
+    // Not empty: the traceparent of W3C Trace Context for the span that enqueues the job; version,
+    // trace, parent and flags in 55 characters. job::traceparent() gives it to the handler.
+    std::string traceparent{};
 };
 
 struct enqueued_job {
@@ -179,6 +182,9 @@ struct job_info {
     std::vector<job_id> depends_on{};
     // The jobs that wait for it, likewise.
     std::vector<job_id> needed_by{};
+    // As new_job::traceparent, and as job::checkpoint(); only find_job() tells.
+    std::string traceparent{};
+    std::string checkpoint{};
     // The last 20 attempts that failed, from the first on; only find_job() tells. If a program
     // without migration 22 ended an attempt, that attempt is missing; if it ended the job, all are.
     std::vector<job_failure> failures{};

@@ -190,7 +190,7 @@ enum class retry_outcome {
 };
 LEASEHOLD_EXPORT const char* name_of(retry_outcome outcome) noexcept;
 
-// A completed job is run again, too.
+// A completed job is run again, too, and without its checkpoint; others keep theirs.
 LEASEHOLD_EXPORT retry_outcome retry_job(const database& db, job_id id);
 
 // The members that are set change; the others stay. Not with both times.
@@ -212,11 +212,12 @@ enum class job_change_outcome {
 LEASEHOLD_EXPORT const char* name_of(job_change_outcome outcome) noexcept;
 
 // Changes a job that waits for its start or its next attempt, in one commit; a delay of 0 lets it
-// run in another one, as retry_job() does. Its attempts, error, keys and limits stay:
-// on_conflict::replace begins afresh. If a job is put off that no worker has begun, the next of its
-// ordering key goes on within some seconds; one that waits for its next attempt keeps those behind
-// it waiting. What was given is checked as enqueue() does with the default settings. If the answer
-// is lost, the call asks again: the job may have started since, with what was given.
+// run in another one, as retry_job() does. Its attempts, error, keys and limits stay, and its
+// checkpoint unless kind or payload change: on_conflict::replace begins afresh. If a job is put off
+// that no worker has begun, the next of its ordering key goes on within some seconds; one that
+// waits for its next attempt keeps those behind it waiting. What was given is checked as enqueue()
+// does with the default settings. If the answer is lost, the call asks again: the job may have
+// started since, with what was given.
 LEASEHOLD_EXPORT job_change_outcome
 change_job(const database& db, job_id id, const job_changes& what);
 
@@ -228,8 +229,8 @@ enum class delete_outcome {
 };
 LEASEHOLD_EXPORT const char* name_of(delete_outcome outcome) noexcept;
 
-// Removes an ended job for good: its payload, error, progress and result. If the answer is
-// "deleted", it stays deleted. A job that depends on it and is enqueued afterwards, or in a
+// Removes an ended job for good: its payload, checkpoint, error, progress and result. If the answer
+// is "deleted", it stays deleted. A job that depends on it and is enqueued afterwards, or in a
 // transaction that is still open, runs as if it had completed. The database's administrator has to
 // remove other copies: replicas, logs, backups, and pages that are not yet reused.
 LEASEHOLD_EXPORT delete_outcome delete_job(const database& db, job_id id);

@@ -60,7 +60,7 @@ struct job_schedule {
     std::string cron{};
     std::string zone = "UTC";                          // of `cron`
     std::optional<std::chrono::microseconds> every{};  // 1 s to 366 days
-    // Without run_at and delay; on_conflict::fail is not for schedules.
+    // Without run_at, delay and traceparent; on_conflict::fail is not for schedules.
     new_job job{};
     misfire_policy misfire = misfire_policy::fire_once;
     int max_catch_up = 10;              // 1 to 1,000

@@ -125,6 +125,10 @@ public:
     int max_attempts() const noexcept;
     int rescues() const noexcept;
     fencing_token token() const noexcept;
+    // As new_job::traceparent; empty: none.
+    const std::string& traceparent() const noexcept;
+    // The text that an attempt before this one saved last; empty: none.
+    const std::string& checkpoint() const noexcept;
     // The delay of its retry_policy until the next attempt, if this one fails.
     std::chrono::microseconds retry_delay() const;
 
@@ -141,6 +145,21 @@ public:
     void progress(std::string_view words);
     void set_result(std::string_view words);
 
+    // Saves what the next attempt needs to go on from here, in place of what was saved before, in
+    // one statement: UTF-8 without NUL, at most 65,536 bytes, else invalid_argument; empty: none.
+    // The text stays while the job fails, snoozes, is given back or rescued, and when it runs again
+    // after it was discarded or cancelled. A job that completes, is replaced, or gets another kind
+    // or payload loses it. Throws lease_lost if the claim is gone: stop. If the answer is lost, the
+    // text may have been saved, or not. An older program without migration 23 drops the text when
+    // it ends the job.
+    //
+    // With save_checkpoint_in(tx) the text and the work before it are one commit; if it throws, the
+    // caller must roll back. Begin tx in the handler: above READ COMMITTED, PostgreSQL answers an
+    // older tx with a serialization failure or lease_lost. Until tx ends nobody can rescue or
+    // cancel the job, and progress() and save_checkpoint() wait for it.
+    void save_checkpoint(std::string_view state);
+    void save_checkpoint_in(transaction_ref tx, std::string_view state);
+
     // Sets the end of the job, instead of completed, for when the handler returns. The last counts.
     void snooze_for(std::chrono::milliseconds delay);
     void release();
@@ -148,6 +167,9 @@ public:
     // that have not started: for jobs that this host cannot do, and another one may.
     void release_and_rest(std::chrono::milliseconds rest);
     void discard(std::string_view why);
+    // If this attempt fails, the next one comes after `delay`, 0 to 366 days, in place of
+    // retry_delay(): for a service that says when to come back, or a back-off of your own.
+    void set_retry_delay(std::chrono::milliseconds delay);
 
     // Completes the job in the caller's transaction, together with its other changes. Throws
     // lease_lost if the claim is gone: the caller must roll back. Until the transaction ends

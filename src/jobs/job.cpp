@@ -113,6 +113,12 @@ int job::rescues() const noexcept {
 fencing_token job::token() const noexcept {
     return inner_.what().token;
 }
+const std::string& job::traceparent() const noexcept {
+    return inner_.what().traceparent;
+}
+const std::string& job::checkpoint() const noexcept {
+    return inner_.what().checkpoint;
+}
 std::chrono::microseconds job::retry_delay() const {
     return delay_after(inner_.what().retry, attempt(), 0.5);
 }
@@ -128,6 +134,12 @@ local_clock::time_point job::deadline() const noexcept {
 void job::progress(std::string_view words) {
     inner_.progress(words);
 }
+void job::save_checkpoint(std::string_view state) {
+    inner_.save_checkpoint({}, state);
+}
+void job::save_checkpoint_in(transaction_ref tx, std::string_view state) {
+    inner_.save_checkpoint(tx, state);
+}
 void job::set_result(std::string_view words) {
     inner_.set_result(words);
 }
@@ -136,6 +148,12 @@ void job::snooze_for(std::chrono::milliseconds delay) {
         throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
     }
     inner_.decide(job_step::snooze, delay, {});
+}
+void job::set_retry_delay(std::chrono::milliseconds delay) {
+    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
+        throw error(errc::invalid_argument, "the next attempt of a job comes after 0 to 366 days");
+    }
+    inner_.retry_after(delay);
 }
 void job::release() {
     inner_.decide(job_step::release, {}, {});

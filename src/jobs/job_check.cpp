@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/known_value.hpp"
+#include "core/traceparent.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 
@@ -90,6 +91,19 @@ void require_kind(std::string_view kind) {
     require_key(kind, "kind of a job");
 }
 
+void require_checkpoint(std::string_view state) {
+    constexpr std::size_t max_bytes = 65'536;
+    if (state.size() > max_bytes) {
+        refuse_input(
+            "a checkpoint of " + std::to_string(state.size()) +
+            " bytes is too long: at most 65536; store the rest elsewhere"
+        );
+    }
+    if (!is_text(state)) {
+        refuse_input("a checkpoint must be UTF-8 without NUL: encode bytes, by base64 for example");
+    }
+}
+
 void require_valid(const new_job& what, std::size_t max_payload_bytes) {
     require_kind(what.kind);
     require_key(what.unique_key, "unique key of a job");
@@ -111,6 +125,13 @@ void require_valid(const new_job& what, std::size_t max_payload_bytes) {
     if (what.priority < std::numeric_limits<std::int16_t>::min() ||
         what.priority > std::numeric_limits<std::int16_t>::max()) {
         refuse_input("the priority of a job must be -32768 to 32767");
+    }
+    if (!what.traceparent.empty() && !is_traceparent(what.traceparent)) {
+        refuse_input(
+            "'" + what.traceparent.substr(0, 100) +
+            "' is no traceparent of W3C Trace Context, as " +
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 is one"
+        );
     }
     require_valid(what.retry, what.max_rescues);
     require_valid_time(what);

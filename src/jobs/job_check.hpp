@@ -18,6 +18,9 @@ void require_name(std::string_view name, const char* what);
 void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
 
+// Throws invalid_argument unless a running job may save it.
+void require_checkpoint(std::string_view state);
+
 // Throws invalid_argument, which says why the job cannot be enqueued.
 void require_valid(const new_job& what, std::size_t max_payload_bytes);
 // Throws invalid_argument, which says why a worker cannot work by these settings.

@@ -278,17 +278,34 @@ bool job_completer::note_progress(job_id id, fencing_token token, const std::str
     });
 }
 
-bool job_completer::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
+// Makes a change of a running job in the caller's transaction; false if its claim is gone.
+template <class Change>
+bool job_completer::changes_in(transaction_ref tx, const char* operation, const Change& change) {
     connection& inside = tx.inside();
-    require_transaction(inside, "complete_in");
+    require_transaction(inside, operation);
     database::implementation& own = queues_.session->database();
-    require_database(inside, own, "complete_in");
-    store_set& stores = own.store_for(inside);
-    const auto kept = kept_of(inside, stores, queue);
-    const auto ended = stores.get<job_store>().finish(inside, queues_.session->id(), {end}, kept);
-    if (ended.front()) return true;
-    refuse_other_database(inside, own, "complete_in");
+    require_database(inside, own, operation);
+    if (change(inside, own.store_for(inside))) return true;
+    refuse_other_database(inside, own, operation);
     return false;
+}
+
+bool job_completer::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
+    return changes_in(tx, "complete_in", [&](connection& inside, store_set& stores) {
+        const auto kept = kept_of(inside, stores, queue);
+        auto& jobs = stores.get<job_store>();
+        return jobs.finish(inside, queues_.session->id(), {end}, kept).front().has_value();
+    });
+}
+
+bool job_completer::save_checkpoint(
+    std::optional<transaction_ref> tx, const job_claim& which, const std::string& state
+) {
+    const auto save = [&](connection& on, store_set& stores) {
+        auto& jobs = stores.get<job_store>();
+        return jobs.save_checkpoint(on, queues_.session->id(), which, state);
+    };
+    return tx ? changes_in(*tx, "save_checkpoint_in", save) : queues_.use(save);
 }
 
 }  // namespace leasehold

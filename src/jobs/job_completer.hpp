@@ -50,9 +50,14 @@ public:
 
     local_clock::time_point deadline() const noexcept override;
     bool note_progress(job_id id, fencing_token token, const std::string& words) override;
+    bool save_checkpoint(
+        std::optional<transaction_ref> tx, const job_claim& which, const std::string& state
+    ) override;
     bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) override;
 
 private:
+    template <class Change>
+    bool changes_in(transaction_ref tx, const char* operation, const Change& change);
     // Sends the ends of one queue, which have these indexes in `ends`, together with a claim if one
     // is wanted.
     void send(

@@ -8,6 +8,7 @@
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
+#include "jobs/job_check.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -138,10 +139,22 @@ void job::implementation::progress(std::string_view words) {
     const auto desk = desk_.lock();
     const std::string said = cut(words);
     if (desk && desk->note_progress(what_.id, what_.token, said)) return;
+    refuse_lost("stop, and write nothing");
+}
+
+void job::implementation::save_checkpoint(
+    std::optional<transaction_ref> tx, std::string_view state
+) {
+    require_checkpoint(state);
+    const auto desk = desk_.lock();
+    if (desk && desk->save_checkpoint(tx, {what_.id, what_.token}, std::string{state})) return;
+    refuse_lost(tx ? "roll back and write nothing" : "stop, and write nothing");
+}
+
+void job::implementation::refuse_lost(const char* what_to_do) {
     ask_to_stop(job_stop_reason::claim_lost);
     throw error(
-        errc::lease_lost,
-        "job " + std::to_string(what_.id) + " is not ours any more: stop, and write nothing"
+        errc::lease_lost, "job " + std::to_string(what_.id) + " is not ours any more: " + what_to_do
     );
 }
 
@@ -158,18 +171,13 @@ void job::implementation::decide(
 void job::implementation::complete_in(transaction_ref tx) {
     const job_end end = end_after(what_, job_step::complete, {}, end_.words);
     const auto desk = desk_.lock();
-    if (!desk || !desk->complete_in(tx, queue_, end)) {
-        ask_to_stop(job_stop_reason::claim_lost);
-        throw error(
-            errc::lease_lost,
-            "job " + std::to_string(what_.id) + " is not ours any more: roll back and write nothing"
-        );
-    }
+    if (!desk || !desk->complete_in(tx, queue_, end)) refuse_lost("roll back and write nothing");
     is_completed_in_transaction_ = true;
 }
 
 attempt_end job::implementation::failed(std::string_view words) const {
-    return {job_step::fail, delay_after(what_.retry, what_.attempts, drawn()), cut(words)};
+    const auto usual = delay_after(what_.retry, what_.attempts, drawn());
+    return {job_step::fail, retry_delay_.value_or(usual), cut(words)};
 }
 
 // The end of a job whose handler threw this, or returned.

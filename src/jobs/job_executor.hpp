@@ -37,6 +37,10 @@ public:
     virtual ~job_desk() = default;
     virtual local_clock::time_point deadline() const noexcept = 0;
     virtual bool note_progress(job_id id, fencing_token token, const std::string& words) = 0;
+    // In the caller's transaction, if there is one.
+    virtual bool save_checkpoint(
+        std::optional<transaction_ref> tx, const job_claim& which, const std::string& state
+    ) = 0;
     virtual bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) = 0;
 };
 
@@ -68,9 +72,11 @@ public:
     void ask_to_stop(job_stop_reason why);
 
     void progress(std::string_view words);
+    void save_checkpoint(std::optional<transaction_ref> tx, std::string_view state);
     void set_result(std::string_view words);
     void decide(job_step step, std::chrono::microseconds delay, std::string_view words);
     void rest_for(std::chrono::milliseconds rest) noexcept { rest_ = rest; }
+    void retry_after(std::chrono::milliseconds delay) noexcept { retry_delay_ = delay; }
     void complete_in(transaction_ref tx);
 
     bool is_completed_in_transaction() const noexcept { return is_completed_in_transaction_; }
@@ -85,6 +91,7 @@ public:
     bool is_abandoned = false;
 
 private:
+    [[noreturn]] void refuse_lost(const char* what_to_do);
     attempt_end failed(std::string_view words) const;
     attempt_end judged(const std::optional<std::string>& thrown) const;
 
@@ -96,7 +103,8 @@ private:
     job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
     // Used by the handler's thread alone.
     attempt_end end_;
-    std::chrono::milliseconds rest_{0};  // of the worker, after this job
+    std::chrono::milliseconds rest_{0};                     // of the worker, after this job
+    std::optional<std::chrono::microseconds> retry_delay_;  // if this attempt fails
     std::atomic<bool> is_completed_in_transaction_ = false;
 };
 

@@ -34,6 +34,9 @@ void require_valid(const job_schedule& what) {
     if (!what.job.depends_on.empty() || !what.job.depends_on_listed.empty()) {
         refuse_input("the job of a schedule needs no others");
     }
+    if (!what.job.traceparent.empty()) {
+        refuse_input("the job of a schedule has no traceparent: no span enqueues it");
+    }
     if (what.job.conflict == on_conflict::fail) {
         refuse_input("the job of a schedule keeps or replaces one of the same unique key");
     }

@@ -61,6 +61,8 @@ struct claimed_job {
     // Before this claim, since it was enqueued, came due, was given back, was rescued, needed no
     // other job any more or was run again. nullopt: the row does not tell.
     std::optional<std::chrono::microseconds> waited{};
+    std::string traceparent{};  // empty if the row has none that is valid
+    std::string checkpoint{};
 };
 
 struct claim_result {
@@ -177,6 +179,13 @@ public:
     // claim. A plain read of all running jobs of the queue.
     virtual std::vector<claimed_job> find_claims(
         connection& on, std::string_view queue, const session_id& whose
+    ) = 0;
+
+    // Writes what the next attempt of a running job begins with, in the transaction open on `on` or
+    // by itself: durable. False if the claim is lost, which MUST be compared on the newest version
+    // of the row. Reads: 1 row.
+    virtual bool save_checkpoint(
+        connection& on, const session_id& whose, const job_claim& which, const std::string& state
     ) = 0;
 
     // Writes the progress text of a running job's handler. False if the claim is lost.

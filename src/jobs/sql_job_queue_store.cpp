@@ -211,9 +211,11 @@ delete_outcome sql_job_queue_store::remove(connection& on, job_id id) {
 std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {
     const auto found = read(on, "describe", {id}).rows;
     if (found.empty()) return std::nullopt;
+    using column = columns::job_queue::describe;
     job_info info = info_in(found.front());
-    info.failures =
-        failures_in(text_or_empty(found.front(), columns::job_queue::describe::failures));
+    info.traceparent = text_or_empty(found.front(), column::traceparent);
+    info.checkpoint = text_or_empty(found.front(), column::checkpoint);
+    info.failures = failures_in(text_or_empty(found.front(), column::failures));
     // A program without migration 22 leaves those of the job that it replaced.
     std::erase_if(info.failures, [&](const job_failure& each) {
         return info.enqueued_ago > microseconds{0} && each.ended_ago > info.enqueued_ago;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/traceparent.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -116,7 +117,7 @@ bool sql_job_store::are_plain(std::span<const new_job> what) {
                each.retry.delay == first.retry.delay &&
                each.retry.max_delay == first.retry.max_delay &&
                each.attempt_timeout == first.attempt_timeout &&
-               each.max_rescues == first.max_rescues;
+               each.max_rescues == first.max_rescues && each.traceparent == first.traceparent;
     });
 }
 
@@ -126,7 +127,8 @@ parameters sql_job_store::values_of_like(const new_job& each) {
         each.max_rescues,
         value_of(microseconds{each.retry.delay}),
         value_of(microseconds{each.retry.max_delay}),
-        each.attempt_timeout ? value_of(microseconds{*each.attempt_timeout}) : value{-1}};
+        each.attempt_timeout ? value_of(microseconds{*each.attempt_timeout}) : value{-1},
+        each.traceparent};
 }
 
 // ------------------------------------------------------------------------------ a worker's own
@@ -155,6 +157,9 @@ claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     job.attempt_timeout = duration_or_nothing(from, first + column::time_limit);
     job.waited = duration_or_nothing(from, first + column::waited);
     if (job.waited) job.waited = std::max(*job.waited, microseconds{0});  // a clock was set back
+    job.traceparent = text_or_empty(from, first + column::traceparent);
+    if (!is_traceparent(job.traceparent)) job.traceparent.clear();  // written by hand
+    job.checkpoint = text_or_empty(from, first + column::checkpoint);
     job.may_not_be_rescued = rescues + 1 >= number(column::rescues_max, new_job{}.max_rescues);
     return job;
 }
@@ -224,6 +229,16 @@ std::vector<claimed_job> sql_job_store::find_claims(
     return found;
 }
 
+bool sql_job_store::save_checkpoint(
+    connection& on, const session_id& whose, const job_claim& which, const std::string& state
+) {
+    const parameters values{value_of(whose), which.id, which.token.number, state};
+    const bool is_inside = on.state() == connection_state::in_transaction;
+    return has_found(
+        is_inside ? inside(on, "save_checkpoint", values) : write(on, "save_checkpoint", values)
+    );
+}
+
 bool sql_job_store::note_progress(
     connection& on,
     const session_id& whose,
@@ -232,7 +247,7 @@ bool sql_job_store::note_progress(
     const std::string& words
 ) {
     const parameters values{value_of(whose), id, token.number, words};
-    return write(on, "note_progress", values).affected_rows == 1;
+    return has_found(write(on, "note_progress", values));
 }
 
 }  // namespace leasehold

@@ -25,6 +25,9 @@ public:
     std::vector<claimed_job> find_claims(
         connection& on, std::string_view queue, const session_id& whose
     ) override;
+    bool save_checkpoint(
+        connection& on, const session_id& whose, const job_claim& which, const std::string& state
+    ) override;
     bool note_progress(
         connection& on,
         const session_id& whose,
@@ -45,7 +48,7 @@ protected:
         connection& on, const std::string& queue, const std::string& unique_key
     );
     // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
-    // to $12 values_of_like(), $13 until when it is unique. False: the job that has the key runs,
+    // to $13 values_of_like(), $14 until when it is unique. False: the job that has the key runs,
     // or has ended, and nothing was changed.
     virtual bool replace(connection& on, const parameters& values) {
         return !inside(on, "replace", values).rows.empty();
@@ -67,7 +70,7 @@ protected:
     // True if `insert_plain` serves: the jobs are due, have no keys, and differ only in kind,
     // payload and priority.
     static bool are_plain(std::span<const new_job> what);
-    // The values of attempts, rescues, delays of retries, time limit or -1.
+    // The values of attempts, rescues, delays of retries, time limit or -1, traceparent.
     static parameters values_of_like(const new_job& each);
     // The ids of a list of numbers with commas between.
     static std::set<job_id> ids_in(std::string_view list);

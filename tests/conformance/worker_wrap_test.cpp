@@ -48,6 +48,28 @@ TEST_F(worker_suite, wrappers_stand_around_each_handler_the_first_outermost) {
     );
 }
 
+TEST_F(worker_suite, a_wrapper_chooses_the_time_until_the_next_attempt) {
+    const auto far = queue_.enqueue({.payload = "far"});
+    const auto near = queue_.enqueue({.payload = "near"});
+    queue_.enqueue({.payload = "done"});
+    const auto report = drain_inline(second_, settings(), [&](leasehold::worker& mine) {
+        mine.wrap([](leasehold::job& of, const job_handler& next) {
+            of.set_retry_delay(of.payload() == "far" ? 24h : 0h);
+            EXPECT_THROW(of.set_retry_delay(-1ms), error);
+            EXPECT_THROW(of.set_retry_delay(24h * 367), error);
+            next(of);
+        });
+        mine.handle_all([](leasehold::job& of) {
+            if (of.payload() != "done" && of.attempt() == 1) throw std::runtime_error("not yet");
+        });
+    });
+    EXPECT_EQ(report.failed, 2);
+    EXPECT_EQ(report.completed, 2);
+    EXPECT_EQ(state_of(far.id), job_state::retryable);
+    EXPECT_GT(info_of(far.id).due_in, 23h);
+    EXPECT_FALSE(find_job(first_, near.id));
+}
+
 TEST_F(worker_suite, a_wrapper_says_what_an_exception_means) {
     const auto lost = queue_.enqueue({.payload = "nowhere"});
     const auto later = queue_.enqueue({.payload = "later"});

@@ -14,34 +14,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
-    job_info info;
-    info.id = id;
-    info.queue = row.queue;
-    info.kind = row.what.kind;
-    info.state = row.state;
-    info.priority = row.what.priority;
-    info.attempts = row.attempts;
-    info.max_attempts = row.what.retry.max_attempts;
-    info.rescues = row.rescues;
-    info.token = {row.token};
-    info.payload = row.what.payload;
-    info.unique_key = row.what.unique_key;
-    info.ordering_key = row.what.ordering_key;
-    info.node_info = row.node_info;
-    info.progress = row.progress;
-    info.error = row.error;
-    info.result = row.result;
-    info.is_cancel_requested = row.is_cancel_requested && !row.has_ended();
-    info.enqueued_ago = tables.now - row.enqueued_at;
-    const bool waits = row.due_at && is_never(*row.due_at);
-    if (waits) info.state = job_state::blocked;
-    if (row.due_at && !waits) info.due_in = std::max(microseconds{0}, *row.due_at - tables.now);
-    if (row.state == job_state::running) info.running_for = tables.now - row.claimed_at;
-    if (row.has_ended()) info.ended_ago = tables.now - row.ended_at;
-    return info;
-}
-
 std::vector<job_id> in_order(std::vector<job_id> ids, job_order order) {
     if (order == job_order::newest_first) std::ranges::reverse(ids);
     return ids;
@@ -241,6 +213,7 @@ public:
                 row.available_at.reset();
                 if (row.state != job_state::retryable) row.state = job_state::scheduled;
             }
+            if (what.kind || what.payload) row.checkpoint.clear();
             if (what.kind) row.what.kind = *what.kind;
             if (what.payload) row.what.payload = *what.payload;
             if (what.priority) row.what.priority = *what.priority;
@@ -281,6 +254,8 @@ public:
             const job_row* const row = jobs.find(id);
             if (!row) return std::optional{answer{}};
             job_info info = info_of(tables, id, *row);
+            info.traceparent = row->what.traceparent;
+            info.checkpoint = row->checkpoint;
             info.failures = row->failures;
             for (job_failure& each : info.failures) {
                 each.began_ago = tables.now - each.began_ago;
@@ -476,6 +451,7 @@ private:
             if (jobs.is_contested(row.queue, row.what.unique_key)) return std::nullopt;
             if (jobs.find_unique(row.queue, row.what.unique_key)) return retry_outcome::duplicate;
         }
+        if (row.state == job_state::completed) row.checkpoint.clear();
         row.state = job_state::available;
         row.available_at = jobs.now();
         row.attempts = row.rescues = 0;

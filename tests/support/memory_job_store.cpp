@@ -262,21 +262,39 @@ public:
         fencing_token token,
         const std::string& words
     ) override {
-        const auto attempt = [whose, id, token, words, inside = is_inside(on)](
-                                 memory_tables& tables, const connection& from
-                             ) -> std::optional<bool> {
-            seen_jobs jobs{tables, from, inside};
-            if (!is_claim_of(jobs.find(id), whose, token)) return false;
-            if (jobs.is_locked(id)) return std::nullopt;
-            job_row row = *jobs.find(id);
-            row.progress = words;
-            jobs.put(id, std::move(row));
-            return true;
-        };
-        return server_->ask<bool>(on, "note_progress", attempt);
+        return write(on, "note_progress", whose, {id, token}, &job_row::progress, words);
+    }
+
+    bool save_checkpoint(
+        connection& on, const session_id& whose, const job_claim& which, const std::string& state
+    ) override {
+        return write(on, "save_checkpoint", whose, which, &job_row::checkpoint, state);
     }
 
 private:
+    // Writes a text of a running job. False if its claim is lost.
+    bool write(
+        connection& on,
+        const char* operation,
+        const session_id& whose,
+        const job_claim& which,
+        std::string job_row::*column,
+        const std::string& text
+    ) {
+        const auto attempt = [whose, which, column, text, inside = is_inside(on)](
+                                 memory_tables& tables, const connection& from
+                             ) -> std::optional<bool> {
+            seen_jobs jobs{tables, from, inside};
+            if (!is_claim_of(jobs.find(which.id), whose, which.token)) return false;
+            if (jobs.is_locked(which.id)) return std::nullopt;
+            job_row row = *jobs.find(which.id);
+            row.*column = text;
+            jobs.put(which.id, std::move(row));
+            return true;
+        };
+        return server_->ask<bool>(on, operation, attempt);
+    }
+
     static enqueued_job enqueue_one(
         memory_tables& tables, seen_jobs& jobs, const std::string& queue, const new_job& what
     ) {
@@ -321,6 +339,7 @@ private:
         row.error.clear();
         row.failures.clear();
         row.progress.clear();
+        row.checkpoint.clear();
         const bool waits_for_others = row.due_at && is_never(*row.due_at);
         if (!waits_for_others) {
             row.due_at = due_at;

@@ -162,7 +162,38 @@ claimed_job claimed_from(job_id id, const job_row& row) {
     job.retry = row.what.retry;
     job.attempt_timeout = row.what.attempt_timeout;
     job.waited = row.claimed_at - row.available_at.value_or(row.enqueued_at);
+    job.traceparent = row.what.traceparent;
+    job.checkpoint = row.checkpoint;
     return job;
+}
+
+job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
+    job_info info;
+    info.id = id;
+    info.queue = row.queue;
+    info.kind = row.what.kind;
+    info.state = row.state;
+    info.priority = row.what.priority;
+    info.attempts = row.attempts;
+    info.max_attempts = row.what.retry.max_attempts;
+    info.rescues = row.rescues;
+    info.token = {row.token};
+    info.payload = row.what.payload;
+    info.unique_key = row.what.unique_key;
+    info.ordering_key = row.what.ordering_key;
+    info.node_info = row.node_info;
+    info.progress = row.progress;
+    info.error = row.error;
+    info.result = row.result;
+    info.is_cancel_requested = row.is_cancel_requested && !row.has_ended();
+    info.enqueued_ago = tables.now - row.enqueued_at;
+    const bool waits = row.due_at && is_never(*row.due_at);
+    if (waits) info.state = job_state::blocked;
+    if (row.due_at && !waits)
+        info.due_in = std::max(std::chrono::microseconds{0}, *row.due_at - tables.now);
+    if (row.state == job_state::running) info.running_for = tables.now - row.claimed_at;
+    if (row.has_ended()) info.ended_ago = tables.now - row.ended_at;
+    return info;
 }
 
 }  // namespace leasehold::testing

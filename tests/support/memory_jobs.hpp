@@ -27,7 +27,7 @@ struct job_row {
     std::int64_t token = 0;
     std::optional<session_id> session;  // where it runs
     bool is_cancel_requested = false;
-    std::string node_info, progress, error, result;
+    std::string node_info, progress, checkpoint, error, result;
     std::vector<job_failure> failures;  // with instants in place of ages
     std::chrono::microseconds enqueued_at{0}, claimed_at{0}, ended_at{0}, prune_at{0};
     std::optional<std::chrono::microseconds> available_at;  // nothing: since it was enqueued
@@ -111,5 +111,6 @@ void end_jobs_of(memory_tables& tables, const connection& whose, bool commit);
 bool is_never(std::chrono::microseconds due_at);
 
 claimed_job claimed_from(job_id id, const job_row& row);
+job_info info_of(const memory_tables& tables, job_id id, const job_row& row);
 
 }  // namespace leasehold::testing

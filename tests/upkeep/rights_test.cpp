@@ -123,6 +123,7 @@ void use_jobs(const database& db) {
         ASSERT_EQ(running.size(), 2U);
         const job_id first = running[0].id, second = running[1].id;
         EXPECT_TRUE(jobs.note_progress(on, worker.id(), first, running[0].token, "half"));
+        EXPECT_TRUE(jobs.save_checkpoint(on, worker.id(), {first, running[0].token}, "half"));
         jobs.standings(on, worker.id(), {{first, running[0].token}});
         const std::vector<job_end> ends{
             {first, running[0].token, job_state::completed, 0us, "with a result"},

@@ -34,10 +34,24 @@ std::chrono::milliseconds pause_of(const nlohmann::json& answer, std::string_vie
     return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>{seconds});
 }
 
+// Writes a text of a job that goes on. If the database does not answer, the text before counts
+// until the next one.
+void note(job& mine, const nlohmann::json& answer, std::string_view line) {
+    const std::string text = text_of(answer, line);
+    try {
+        if (answer["do"] == "progress") return mine.progress(text);
+        if (!answer.contains("text")) refuse(line, "it has no \"text\"");
+        mine.save_checkpoint(text);
+    } catch (const error& failure) {
+        if (failure.code() == errc::lease_lost) throw;
+        if (failure.code() == errc::invalid_argument) refuse(line, failure.what());
+    }
+}
+
 }  // namespace
 
 std::string line_for(const job& mine) {
-    const nlohmann::json line{
+    nlohmann::json line{
         {"id", mine.id()},
         {"queue", mine.queue()},
         {"kind", mine.kind()},
@@ -45,6 +59,8 @@ std::string line_for(const job& mine) {
         {"max_attempts", mine.max_attempts()},
         {"token", mine.token().number},
         {"payload", mine.payload()}};
+    if (!mine.traceparent().empty()) line["traceparent"] = mine.traceparent();
+    if (!mine.checkpoint().empty()) line["checkpoint"] = mine.checkpoint();
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -62,18 +78,14 @@ std::optional<std::string> obey(job& mine, std::string_view line) {
     if (step == answer.end() || !step->is_string()) refuse(line, "it has no \"do\"");
     const std::string what = step->get<std::string>();
     const std::string text = text_of(answer, line);
-    if (what == "progress") {
-        try {
-            mine.progress(text);
-        } catch (const error& failure) {
-            if (failure.code() == errc::lease_lost) throw;
-            // The job goes on, and its next progress is written when the database answers again.
-        }
+    if (what == "progress" || what == "checkpoint") {
+        note(mine, answer, line);
         return std::nullopt;
     }
     if (what == "complete") {
         if (!text.empty()) mine.set_result(text);
     } else if (what == "fail") {
+        if (answer.contains("seconds")) mine.set_retry_delay(pause_of(answer, line));
         return text.empty() ? "CMD says that it failed" : text;
     } else if (what == "snooze") {
         mine.snooze_for(pause_of(answer, line));

@@ -233,6 +233,8 @@ void run_one(workshop& in, inheritance from, job& mine) {
         {"LEASEHOLD_JOB_KIND", mine.kind()},
         {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
         {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
+    const std::string& trace = mine.traceparent();
+    if (!trace.empty()) from.additions.emplace_back("TRACEPARENT", trace);
     conclude(in, mine, in.commands.run(from, mine));
 }
 
@@ -413,45 +415,42 @@ void add_options(CLI::App& parser, work_options& chosen) {
 
 constexpr const char* work_help =
     "CMD runs once for each job, with the payload on standard input and LEASEHOLD_JOB_ID,\n"
-    "LEASEHOLD_JOB_QUEUE, LEASEHOLD_JOB_KIND, LEASEHOLD_JOB_ATTEMPT and LEASEHOLD_JOB_TOKEN in "
-    "its\n"
-    "environment. Its exit status says what becomes of the job:\n"
+    "LEASEHOLD_JOB_QUEUE, LEASEHOLD_JOB_KIND, LEASEHOLD_JOB_ATTEMPT, LEASEHOLD_JOB_TOKEN and, if\n"
+    "the job has one, TRACEPARENT in its environment. Its exit status says what becomes of it:\n"
     "  0      it is completed\n"
     "  75     later: again after the retry delay; the attempt does not count\n"
     "  other  the attempt has failed; the end of CMD's standard error is kept with the job\n"
-    "Where CMD cannot be run at all, because it or its interpreter is not there or may not be, "
-    "the\n"
-    "attempt does not count: this worker says so, leaves the jobs to others, and tries again, a\n"
-    "minute apart in the end; with --drain it ends with 126 or 127. CMD has no terminal.\n"
+    "Where CMD cannot be run at all, because it or its interpreter is not there or may not be,\n"
+    "the attempt does not count: this worker says so, leaves the jobs to others, and tries again,\n"
+    "a minute apart in the end; with --drain it ends with 126 or 127. CMD has no terminal.\n"
     "A job runs at least once: where a worker dies, another one runs it again. Let what CMD\n"
     "writes carry LEASEHOLD_JOB_TOKEN, which grows with each claim of the job.\n"
     "\n"
     "With --protocol lines CMD is started once, or --concurrency times, and does one job after\n"
     "another. It reads each job as a line of JSON with id, queue, kind, attempt, max_attempts,\n"
-    "token and payload (a text), and answers with a line such as {\"id\":7,\"do\":\"complete\"}:\n"
+    "token, payload (a text) and, if there are any, traceparent and checkpoint. It answers with a\n"
+    "line such as {\"id\":7,\"do\":\"complete\"}:\n"
     "  complete, fail, discard   with \"text\": the result, the error, the reason\n"
     "  snooze                    with \"seconds\": again after that; the attempt does not count\n"
     "  release                   it is given back; the attempt does not count\n"
     "  progress                  with \"text\": it goes on\n"
+    "  checkpoint                with \"text\": it goes on; its next attempt gets the text\n"
     "It ends when its standard input does. If it ends within a job its exit status counts, and 0\n"
-    "means that the attempt has failed. A CMD that is asked to stop its job gets TERM, and "
-    "another\n"
-    "one is started for the next job.\n"
-    "\n"
+    "means that the attempt has failed. A CMD that is asked to stop its job gets TERM, and\n"
+    "another one is started for the next job.\n\n"
     "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
     "what they had not done is given back. A second signal ends it at once; two within a second\n"
     "are one. A CMD that dies of the same signal costs no attempt; under systemd KillMode=mixed\n"
-    "keeps it from CMDs, so that they have their time. If this process is\n"
-    "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
-    "that with all that they have started, as by `leasehold lock`.\n"
+    "keeps it from CMDs, so that they have their time. If this process is killed, or stopped for\n"
+    "so long that its jobs could run elsewhere, CMDs are killed before that with all that they\n"
+    "have started, as by `leasehold lock`.\n"
     "\n"
     "--metrics-file is for node_exporter's textfile collector: counters and times of jobs by\n"
-    "queue and kind, and what else this worker counts, with the file's name as label `worker`.\n"
-    "It is replaced every 10 s and at the end. What keeps it from being written is a warning.\n"
+    "queue and kind and others of this worker, with the file's name as label `worker`. It is\n"
+    "replaced every 10 s and at the end. If it cannot be written, there is a warning.\n"
     "\n"
     "Where the database is away, also at the start, it waits, and goes on when it is back; with\n"
-    "--drain it has to answer at the start.\n"
-    "\n";
+    "--drain it has to answer at the start.\n\n";
 
 constexpr const char* work_examples =
     "Examples:\n"
@@ -488,6 +487,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
         program command = find_program(given.command);
         command.withheld = password_variables(options);
+        command.withheld.insert(command.withheld.end(), {"TRACEPARENT", "TRACESTATE"});
         timing.name = command.name();
         const auto counts = chosen->metrics_file ? std::make_shared<metrics>() : nullptr;
         const database db =

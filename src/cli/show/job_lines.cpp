@@ -96,11 +96,13 @@ void read_field(const std::string& name, const json& value, new_job& into) {
         into.ordering_key = text_of(value, name);
     } else if (name == "attempts_max") {
         into.retry.max_attempts = number_of(value, name);
+    } else if (name == "traceparent") {
+        into.traceparent = text_of(value, name);
     } else {
         throw usage_failure(
             "there is no field '" + name +
             "'; there are payload, kind, priority, run_at, delay, unique_key, unique_until, "
-            "ordering_key, attempts_max, name, needs and needs_until"
+            "ordering_key, attempts_max, traceparent, name, needs and needs_until"
         );
     }
 }

@@ -259,6 +259,8 @@ int change_chosen(
 void print_job(const job_info& job, bool is_json) {
     json fields = json_of_job(job);
     fields["needed_by"] = job.needed_by;
+    fields["traceparent"] = job.traceparent;
+    fields["checkpoint"] = job.checkpoint;
     if (is_json) {
         fields["failures"] = json_of_failures(job);
         print_json(fields);

@@ -298,24 +298,24 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
         ->option_text("D");
     parser.add_option("--time-limit", chosen.attempt_timeout, "Of one attempt; default none")
         ->option_text("D");
+    parser.add_option("--traceparent", what.traceparent, "Of W3C Trace Context, for its handler")
+        ->option_text("T");
     parser.add_option("--file", chosen.file, "One JSON object per line: see below")
         ->option_text("F");
 }
 
 constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
-    "unique_key, unique_until, ordering_key, attempts_max; what a line does not say is as the "
-    "options say. A\n"
-    "payload that is a JSON string is delivered as its text, any other value as it is written. "
-    "All\n"
-    "lines are enqueued or none. --file -: from standard input. A line with a name may be needed "
-    "by\n"
-    "others: needs is an array of names, and of numbers of jobs, which have to complete first;\n"
-    "with needs_until \"ended\" to end.\n"
+    "unique_key, unique_until, ordering_key, attempts_max, traceparent; what a line does not say\n"
+    "is as the options say. A payload that is a JSON string is delivered as its text, any other\n"
+    "value as it is written. All lines are enqueued or none. --file -: from standard input. A\n"
+    "line with a name may be needed by others: needs is an array of names, and of numbers of "
+    "jobs,\n"
+    "which have to complete first; with needs_until \"ended\" to end.\n"
     "\n"
-    "States: scheduled, available, blocked (behind others of its ordering key, or those\n"
-    "it needs), running,\n"
-    "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"
+    "States: scheduled, available, blocked (behind others of its ordering key, or those it\n"
+    "needs), running, retryable; completed, discarded, cancelled for as long as the queue keeps\n"
+    "them.\n"
     "\n"
     "Where options choose the jobs, and --state is not one of them, retry takes those that have\n"
     "failed (retryable, discarded), cancel those that have not ended, and delete those that have.\n"

@@ -4,7 +4,7 @@
 -- fragment: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
-    progress, payload
+    progress, traceparent, checkpoint, checkpoint_at, payload
 
 -- The first 200 and the last 795 characters of a long error: the reason of a command that failed
 -- stands at the end of what it wrote.
@@ -96,3 +96,8 @@ UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 -- The due time of a job that waits for others: see job_need.sql.
 -- fragment: never
 253370764800000000
+
+-- The checkpoint of job row j; null if a program without migration 23 has replaced the job since,
+-- which moves enqueued_at on.
+-- fragment: checkpoint
+CASE WHEN j.checkpoint_at >= j.enqueued_at THEN j.checkpoint END

@@ -11,11 +11,12 @@
 -- The columns of the claimed job row j. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
 -- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
--- gives: retry_delay_max time_limit rescues_max waited
+-- gives: retry_delay_max time_limit rescues_max waited traceparent checkpoint
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
        {finite j.claimed_at}
-       - {finite NULLIF(GREATEST(COALESCE(j.available_at, 0), j.enqueued_at), 0)}
+       - {finite NULLIF(GREATEST(COALESCE(j.available_at, 0), j.enqueued_at), 0)},
+       j.traceparent, {checkpoint}
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
@@ -33,7 +34,7 @@ j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
-     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, payload)
+     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, traceparent, payload)
 VALUES
 
 -- name: ids on mysql
@@ -46,17 +47,17 @@ RETURNING id
 
 -- $1 queue, $2 kind, $3 state where it is due, $4 priority, $5 attempts, $6 rescues, $7 and $8
 -- delays of retries, $9 time limit, $10 unique until, $11 unique key, $12 ordering key, $13
--- payload; default values and empty keys are null. Three forms: due at once, at $14, in $14
--- microseconds.
+-- traceparent, $14 payload; default values and empty texts are null. Three forms: due at once, at
+-- $15, in $15 microseconds.
 -- name: row
-($1, $2, $3, $4, {utc}, NULL, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+($1, $2, $3, $4, {utc}, NULL, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 
 -- name: row_at
-($1, $2, IF($14 > {utc}, 1, $3), $4, {utc}, IF($14 > {utc}, $14, NULL), $5, $6, $7, $8, $9, $10,
- $11, $12, $13)
+($1, $2, IF($15 > {utc}, 1, $3), $4, {utc}, IF($15 > {utc}, $15, NULL), $5, $6, $7, $8, $9, $10,
+ $11, $12, $13, $14)
 
 -- name: row_in
-($1, $2, 1, $4, {utc}, {utc} + $14, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+($1, $2, 1, $4, {utc}, {utc} + $15, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 
 -- $1 queue, $2 ordering key, $3 number, $4 how many jobs of a key may run at a time, as the caller
 -- believes: a part of a UNION ALL. Answers how many jobs of the key there are, without scheduled
@@ -88,21 +89,22 @@ SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE MODE;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
--- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. A running job stays as it is, and then no row is answered. It is not locked, since its
--- worker would wait until the caller commits. The first form finds the row by a plain read, and
--- changes it by primary key, since the end of a job locks in this order. The second form is for a
--- transaction whose plain reads may see an old snapshot. Assignments run from left to right:
--- `state` asks for the old due time. `enqueued_at` always changes, so that the row counts as
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 traceparent or '',
+-- $14 until 1 started 2 ended. A running job stays as it is, and then no row is answered. It is not
+-- locked, since its worker would wait until the caller commits. The first form finds the row by a
+-- plain read, and changes it by primary key, since the end of a job locks in this order. The second
+-- form is for a transaction whose plain reads may see an old snapshot. Assignments run from left to
+-- right: `state` asks for the old due time. `enqueued_at` always changes, so that the row counts as
 -- changed with and without CLIENT_FOUND_ROWS.
 -- fragment: new_due
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- fragment: replacement
 kind = $3, payload = $4, priority = $5, enqueued_at = GREATEST({utc}, enqueued_at + 1),
     available_at = NULL, attempts = 0, rescues = 0, error = NULL, failures = NULL, progress = NULL,
+    checkpoint = NULL, traceparent = NULLIF($13, ''),
     attempts_max = NULLIF($8, 20), rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
     retry_delay_max = NULLIF($11, 3600000000), time_limit = NULLIF($12, -1),
-    unique_until = NULLIF($13, 2),
+    unique_until = NULLIF($14, 2),
     state = CASE WHEN due_at = {never} OR {new_due} > {utc} THEN 1 WHEN state = 5 THEN 5 ELSE 2 END,
     due_at = CASE WHEN due_at = {never} THEN due_at WHEN {new_due} > {utc} THEN {new_due} END
 
@@ -387,3 +389,10 @@ ORDER BY j.id;
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4 WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;
 SELECT 1 FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;
+
+-- As `note_progress`; also a part of the caller's transaction. `checkpoint_at` always grows, so
+-- that the row counts as changed, and a claim on another node of a cluster conflicts with it.
+-- name: save_checkpoint
+UPDATE {prefix}job
+SET checkpoint = $4, checkpoint_at = GREATEST({utc}, COALESCE(checkpoint_at, 0) + 1, enqueued_at)
+WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

@@ -175,6 +175,7 @@ void job_inserts::add_row(
         is_until_started ? value{1} : value{},
         text_or_null(what.unique_key),
         text_or_null(what.ordering_key),
+        text_or_null(what.traceparent),
         what.payload};
     std::string_view name = "row";
     if (what.run_at) {

@@ -124,10 +124,11 @@ UPDATE {listed} SET j.failures = {failures_with 'its worker died'};
 INSERT INTO {prefix}job_history
     (id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
      retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
-     progress, payload, failures, error, state, ended_at, prune_at)
+     progress, traceparent, checkpoint, checkpoint_at, payload, failures, error, state, ended_at,
+     prune_at)
 SELECT id, queue, kind, priority, attempts, rescues + 1, token, enqueued_at, attempts_max,
        rescues_max, retry_delay, retry_delay_max, time_limit, unique_until, unique_slot,
-       ordering_key, node_info, progress, payload, failures,
+       ordering_key, node_info, progress, traceparent, checkpoint, checkpoint_at, payload, failures,
        IF({rescued_to} = 7, CONCAT('quarantined: its workers died ', rescues + 1, ' times'), error),
        {rescued_to}, {now}, {now} + {rescued_kept}
 FROM {listed} WHERE {rescued_to} > 5 AND {rescued_kept} >= 0;
@@ -263,6 +264,7 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job
 WHERE id = $1 AND state <> 3 AND ($5 = 0 OR due_at IS NULL OR due_at <> {never}) FOR UPDATE;
 UPDATE {prefix}job
 SET kind = COALESCE($2, kind), payload = COALESCE($3, payload), priority = COALESCE($4, priority),
+    checkpoint = IF($2 IS NULL AND $3 IS NULL, checkpoint, NULL),
     state = IF($5 = 2 AND state IN (2, 5), 1, state),
     available_at = IF($5 < 2, available_at, NULL),
     due_at = IF($5 < 2, due_at, GREATEST($6, {utc} + $7))
@@ -285,15 +287,16 @@ WHERE id = $1 AND due_at IS NOT NULL;
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 COMMIT;
 
--- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
--- 1062 if there is another job of its unique key.
+-- $1 id. Enqueues an ended job again, without the checkpoint of one that completed: its row of the
+-- history is deleted if the job exists again. 1062 if there is another job of its unique key.
 -- name: redrive
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
 INSERT INTO {prefix}job ({job_columns}, failures, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max, retry_delay,
        retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info, NULL,
-       payload, failures, 2, NULL, {now}
+       traceparent, IF(state = 6, NULL, checkpoint), checkpoint_at, payload, failures, 2, NULL,
+       {now}
 FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 DELETE FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
 COMMIT;
@@ -327,10 +330,12 @@ SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
 
 -- $1 id. Reads: 2 rows.
 -- name: describe
--- gives: @info_of_job failures
-({info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1)
+-- gives: @info_of_job failures traceparent checkpoint
+({info_of_job}, {read_failures}, j.traceparent, {checkpoint}
+ FROM {prefix}job j WHERE j.id = $1)
 UNION ALL
-({info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1);
+({info_of_ended}, {read_failures}, j.traceparent, j.checkpoint
+ FROM {prefix}job_history j WHERE j.id = $1);
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.

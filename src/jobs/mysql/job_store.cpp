@@ -57,16 +57,6 @@ public:
     std::vector<claim_standing> standings(
         connection& on, const session_id& whose, const std::vector<job_claim>& held
     ) override;
-    bool note_progress(
-        connection& on,
-        const session_id& whose,
-        job_id id,
-        fencing_token token,
-        const std::string& words
-    ) override {
-        const parameters values{value_of(whose), id, token.number, words};
-        return !write(on, "note_progress", values).rows.empty();
-    }
 
 protected:
     std::vector<std::optional<job_id>> insert(

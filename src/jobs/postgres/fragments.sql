@@ -4,7 +4,7 @@
 -- fragment: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
-    progress, payload
+    progress, traceparent, checkpoint, checkpoint_at, payload
 
 -- The first 200 and the last 795 characters of a long error: the reason of a command that failed
 -- stands at the end of what it wrote.
@@ -74,6 +74,35 @@ in_order AS (
 -- When a job is due that waits for others: see job_need.sql.
 -- fragment: never
 timestamptz '9999-01-01 00:00:00+00'
+
+-- The checkpoint of job row j; null if a program without migration 23 has replaced the job since,
+-- which moves enqueued_at on.
+-- fragment: checkpoint
+CASE WHEN j.checkpoint_at >= j.enqueued_at THEN j.checkpoint END
+
+-- The number of jobs of row j's ordering key that stand before it, without those that are not due
+-- yet. Counts no more than {per_key}. Index: job_ordering.
+-- fragment: before
+(SELECT count(*) FROM (
+            SELECT p.id FROM {prefix}job p
+             WHERE p.queue = j.queue AND {first_of_j}
+             ORDER BY p.ordering_key, p.id
+             LIMIT {per_key}) AS first WHERE first.id < j.id)
+
+-- Parts of `claim` and `claim_of_kinds` in job.sql, with their parameters.
+-- fragment: how
+SELECT EXISTS (SELECT FROM {prefix}session s
+                    WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
+           coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
+               AS is_paused,
+           coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
+                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
+-- fragment: from_priority
+(SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint
+-- fragment: from_id
+(SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how)
+-- fragment: may_claim
+(SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
 
 -- The state of the queue and the session, from `how` and `picked`: the sum of 1 the session is
 -- live, 2 the queue is paused, 4 it has limits, 8 keys were found.

@@ -19,11 +19,11 @@
 -- The columns of the claimed job row j. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
 -- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
--- gives: retry_delay_max time_limit rescues_max waited
+-- gives: retry_delay_max time_limit rescues_max waited traceparent checkpoint
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
 j.retry_delay, j.retry_delay_max, j.time_limit, j.rescues_max,
 (extract(epoch FROM {finite j.claimed_at} - {finite greatest(j.available_at, j.enqueued_at)})
-    * 1000000)::bigint
+    * 1000000)::bigint, j.traceparent, {checkpoint}
 
 -- $3 session, $6 node_info. The assignments of a claim. A number that somebody has set to the
 -- largest value of its type stays there: the sum would fail, and with it each claim of the queue.
@@ -42,7 +42,7 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- $1 queue; lists, of which no element is null: $2 numbers, $3 kinds, $4 payloads, $5 priorities,
 -- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1
 -- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time
--- limits or -1, $15 rescues. Default values are stored as null.
+-- limits or -1, $15 rescues, $16 traceparents or ''. Default values are stored as null.
 --
 -- asked: the sort comes before the ids are drawn, so they grow with the numbers.
 -- A job is blocked if others of its key stand before it, in this snapshot or in this list. Two
@@ -55,16 +55,18 @@ state = 3, token = least(j.token, 9223372036854775806) + 1,
 -- gives: id unique_key
 WITH asked AS MATERIALIZED (
     SELECT number, kind, payload, priority, ordering_key, unique_key, unique_until, attempts_max,
-           retry_delay, retry_delay_max, time_limit, rescues_max,
+           retry_delay, retry_delay_max, time_limit, rescues_max, traceparent,
            CASE WHEN run_at >= 0 THEN 'epoch'::timestamptz + run_at * interval '1 microsecond'
                 WHEN delay > 0 THEN clock_timestamp() + delay * interval '1 microsecond'
            END AS due_at
       FROM unnest($2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::smallint[],
                   $6::text::bigint[], $7::text::bigint[], $8::text::text[], $9::text::smallint[],
                   $10::text::text[], $11::text::integer[], $12::text::bigint[],
-                  $13::text::bigint[], $14::text::bigint[], $15::text::integer[])
+                  $13::text::bigint[], $14::text::bigint[], $15::text::integer[],
+                  $16::text::text[])
         AS a (number, kind, payload, priority, run_at, delay, unique_key, unique_until,
-              ordering_key, attempts_max, retry_delay, retry_delay_max, time_limit, rescues_max)
+              ordering_key, attempts_max, retry_delay, retry_delay_max, time_limit, rescues_max,
+              traceparent)
 ), placed AS (
     SELECT a.*,
            CASE WHEN a.ordering_key = '' THEN 0 ELSE (
@@ -83,7 +85,7 @@ WITH asked AS MATERIALIZED (
 )
 INSERT INTO {prefix}job AS j
     (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay, retry_delay_max,
-     time_limit, unique_until, unique_slot, ordering_key, payload)
+     time_limit, unique_until, unique_slot, ordering_key, traceparent, payload)
 SELECT $1::text, a.kind,
        CASE WHEN a.is_early THEN 1
             WHEN a.ordering_key <> '' AND a.before >= {per_key} THEN 5 ELSE 2 END,
@@ -91,7 +93,7 @@ SELECT $1::text, a.kind,
        nullif(a.rescues_max, 3), nullif(a.retry_delay, 5000000),
        nullif(a.retry_delay_max, 3600000000), nullif(a.time_limit, -1),
        CASE WHEN a.unique_until = 1 THEN 1 END, nullif(a.unique_key, ''),
-       nullif(a.ordering_key, ''), a.payload
+       nullif(a.ordering_key, ''), nullif(a.traceparent, ''), a.payload
   FROM placed a
  ORDER BY a.number
 ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
@@ -99,16 +101,16 @@ RETURNING j.id, j.unique_slot, {durable};
 
 -- Jobs that are due, without keys, and alike in all but these lists, of which no element is null:
 -- $1 queue; $2 kinds, $3 payloads, $4 priorities; $5 attempts, $6 rescues, $7 and $8 delays of
--- retries, $9 time limit or -1. Half of the work of `insert`. Ids are drawn in the order of the
--- lists; the answer has them in one text. Reads: none.
+-- retries, $9 time limit or -1, $10 traceparent or ''. Half of the work of `insert`. Ids are drawn
+-- in the order of the lists; the answer has them in one text. Reads: none.
 -- name: insert_plain
 WITH made AS (
     INSERT INTO {prefix}job
         (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay,
-         retry_delay_max, time_limit, payload)
+         retry_delay_max, time_limit, traceparent, payload)
     SELECT $1::text, a.kind, 2, a.priority, NULL, nullif($5::integer, 20), nullif($6::integer, 3),
            nullif($7::bigint, 5000000), nullif($8::bigint, 3600000000), nullif($9::bigint, -1),
-           a.payload
+           nullif($10::text, ''), a.payload
       FROM unnest($2::text::text[], $3::text::text[], $4::text::smallint[])
            WITH ORDINALITY AS a (kind, payload, priority, number)
      ORDER BY a.number
@@ -122,17 +124,18 @@ SELECT string_agg(id::text, ','), {durable} FROM made;
 SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
--- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. A running job stays as it is: then no row is answered. Waits for a lock on the row.
--- Reads: 1 row.
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 traceparent or '',
+-- $14 until 1 started 2 ended. A running job stays as it is: then no row is answered. Waits for a
+-- lock on the row. Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5, enqueued_at = clock_timestamp(),
        available_at = NULL, attempts = 0, rescues = 0, error = NULL, failures = NULL,
-       progress = NULL, attempts_max = nullif($8::integer, 20),
+       progress = NULL, checkpoint = NULL, traceparent = nullif($13::text, ''),
+       attempts_max = nullif($8::integer, 20),
        rescues_max = nullif($9::integer, 3), retry_delay = nullif($10::bigint, 5000000),
        retry_delay_max = nullif($11::bigint, 3600000000), time_limit = nullif($12::bigint, -1),
-       unique_until = nullif($13::smallint, 2),
+       unique_until = nullif($14::smallint, 2),
        due_at = CASE WHEN j.due_at = {never} THEN j.due_at WHEN n.is_early THEN n.due_at END,
        state = CASE WHEN j.due_at = {never} OR n.is_early THEN 1 WHEN j.state = 5 THEN 5 ELSE 2 END
   FROM (SELECT w.due_at, coalesce(w.due_at > clock_timestamp(), false) AS is_early
@@ -145,21 +148,6 @@ UPDATE {prefix}job AS j
 RETURNING j.id, {durable};
 
 -- ---- claiming
-
--- The parts of `claim`, which says what they do; `_of_kinds`: those for a claim of some kinds.
--- fragment: how
-SELECT EXISTS (SELECT FROM {prefix}session s
-                    WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
-           coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
-               AS is_paused,
-           coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
-                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
--- fragment: from_priority
-(SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint
--- fragment: from_id
-(SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how)
--- fragment: may_claim
-(SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
 
 -- fragment: picked
 how AS MATERIALIZED (
@@ -218,7 +206,8 @@ claimed AS (
 -- gives: stands ended durable priority @claimed_columns
 SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint,
+       NULL, NULL
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
@@ -394,7 +383,8 @@ SELECT {standing},
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
        CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::integer, NULL::bigint,
+       NULL, NULL
   FROM how h
 UNION ALL
 SELECT NULL, NULL, NULL, c.* FROM claimed c
@@ -498,3 +488,11 @@ SELECT j.priority, {claimed_columns}, {carried}
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4
  WHERE id = $2 AND token = $3 AND session_id = $1 AND state + 0 = 3;
+
+-- As `note_progress`; also a part of the caller's transaction. Waits for a lock on the row.
+-- name: save_checkpoint
+-- gives: id
+UPDATE {prefix}job AS j
+   SET checkpoint = $4, checkpoint_at = greatest(clock_timestamp(), j.enqueued_at)
+ WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state + 0 = 3
+RETURNING j.id, {durable};

@@ -6,15 +6,6 @@
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error, {since j.enqueued_at}
 
--- The number of jobs of row j's ordering key that stand before it, without those that are not due
--- yet. Counts no more than {per_key}. Index: job_ordering.
--- fragment: before
-(SELECT count(*) FROM (
-            SELECT p.id FROM {prefix}job p
-             WHERE p.queue = j.queue AND {first_of_j}
-             ORDER BY p.ordering_key, p.id
-             LIMIT {per_key}) AS first WHERE first.id < j.id)
-
 -- The microseconds until job row j is due. A due time that was written by hand may be infinite:
 -- then the job is never due.
 -- fragment: due_in
@@ -154,8 +145,8 @@ WITH seen AS MATERIALIZED (
         ({job_columns}, failures, error, state, ended_at, prune_at)
     SELECT j.id, j.queue, j.kind, j.priority, j.attempts, j.rescues + 1, j.token, j.enqueued_at,
            j.attempts_max, j.rescues_max, j.retry_delay, j.retry_delay_max, j.time_limit,
-           j.unique_until, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.payload,
-           {failures_with 'its worker died'},
+           j.unique_until, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.traceparent,
+           j.checkpoint, j.checkpoint_at, j.payload, {failures_with 'its worker died'},
            CASE WHEN j.to_state = 7
                 THEN 'quarantined: its workers died ' || j.rescues + 1 || ' times' ELSE j.error END,
            j.to_state, clock_timestamp(),
@@ -302,6 +293,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
 UPDATE {prefix}job AS j
    SET kind = coalesce($2::text, j.kind), payload = coalesce($3::text, j.payload),
        priority = coalesce($4::smallint, j.priority),
+       checkpoint = CASE WHEN $2::text IS NULL AND $3::text IS NULL THEN j.checkpoint END,
        due_at = CASE WHEN $5::integer < 2 THEN j.due_at
                      ELSE greatest('epoch'::timestamptz + $6::bigint * interval '1 microsecond',
                                    clock_timestamp() + $7::bigint * interval '1 microsecond') END,
@@ -322,15 +314,17 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.state + 0 IN (1, 4)
 RETURNING j.id, {durable};
 
--- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
+-- $1 id. Enqueues an ended job again, without the checkpoint of one that completed: its row of the
+-- history is deleted if the job exists again.
 -- name: redrive
 WITH again AS MATERIALIZED (
-    SELECT {job_columns}, failures FROM {prefix}job_history WHERE id = $1 FOR UPDATE
+    SELECT {job_columns}, failures, state FROM {prefix}job_history WHERE id = $1 FOR UPDATE
 ), made AS (
     INSERT INTO {prefix}job AS j ({job_columns}, failures, state, due_at, available_at)
     SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
            retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-           node_info, NULL, payload, failures, 2, NULL, clock_timestamp()
+           node_info, NULL, traceparent, CASE WHEN state <> 6 THEN checkpoint END, checkpoint_at,
+           payload, failures, 2, NULL, clock_timestamp()
       FROM again
     ON CONFLICT DO NOTHING
     RETURNING j.id, {durable}
@@ -359,10 +353,12 @@ SELECT {info_columns}, NULL, NULL, 0, {since j.ended_at}, j.result
 
 -- $1 id. Reads: 2 rows.
 -- name: describe
--- gives: @info_of_job failures
-({info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1)
+-- gives: @info_of_job failures traceparent checkpoint
+({info_of_job}, {read_failures}, j.traceparent, {checkpoint}
+  FROM {prefix}job j WHERE j.id = $1)
 UNION ALL
-({info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1);
+({info_of_ended}, {read_failures}, j.traceparent, j.checkpoint
+  FROM {prefix}job_history j WHERE j.id = $1);
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null. The

@@ -90,7 +90,7 @@ private:
 };
 
 array_texts lists_of(std::span<const new_job> what) {
-    array_texts lists(14);
+    array_texts lists(15);
     std::int64_t number = 0;
     for (const new_job& each : what) {
         const auto limit = each.attempt_timeout;
@@ -109,7 +109,8 @@ array_texts lists_of(std::span<const new_job> what) {
              value_of(std::chrono::microseconds{each.retry.delay}),
              value_of(std::chrono::microseconds{each.retry.max_delay}),
              limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-             each.max_rescues}
+             each.max_rescues,
+             each.traceparent}
         );
     }
     return lists;

@@ -4,7 +4,7 @@
 -- fragment: job_columns
 id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
-    progress, payload
+    progress, traceparent, checkpoint, checkpoint_at, payload
 
 -- The first 200 and the last 795 characters of a long error: the reason of a command that failed
 -- stands at the end of what it wrote.
@@ -53,3 +53,8 @@ coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 
 -- The due time of a job that waits for others: see job_need.sql.
 -- fragment: never
 253370764800000000
+
+-- The checkpoint of a job row; null if a program without migration 23 has replaced the job since,
+-- which moves enqueued_at on.
+-- fragment: checkpoint
+CASE WHEN checkpoint_at >= enqueued_at THEN checkpoint END

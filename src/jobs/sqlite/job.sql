@@ -8,21 +8,23 @@
 -- The columns of a claimed job row. `waited`: microseconds before this claim; null: not known.
 -- fragment: claimed_columns
 -- gives: id token kind payload attempts rescues ordering_key attempts_max retry_delay
--- gives: retry_delay_max time_limit rescues_max waited
+-- gives: retry_delay_max time_limit rescues_max waited traceparent checkpoint
 id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
     retry_delay_max, time_limit, rescues_max,
-    CAST(claimed_at - nullif(max(coalesce(available_at, 0), enqueued_at), 0) AS INTEGER)
+    CAST(claimed_at - nullif(max(coalesce(available_at, 0), enqueued_at), 0) AS INTEGER),
+    traceparent, {checkpoint}
 
 -- ---- enqueuing
 
 -- $1 queue, $2 kind, $3 payload, $4 priority, $5 due time in microseconds since 1970 or -1, $6
 -- delay, $7 unique key or '', $8 until 1 started 2 ended, $9 ordering key or '', $10 attempts, $11
--- and $12 delays of retries, $13 time limit or -1, $14 rescues. Default values are stored as null.
--- A job is blocked if others of its key stand before it. Indexes: job_unique, job_ordering.
+-- and $12 delays of retries, $13 time limit or -1, $14 rescues, $15 traceparent or ''. Default
+-- values are stored as null. A job is blocked if others of its key stand before it. Indexes:
+-- job_unique, job_ordering.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
-     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, payload)
+     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, traceparent, payload)
 SELECT $1, $2,
        CASE WHEN a.due_at IS NOT NULL THEN 1
             WHEN $9 <> '' AND (SELECT count(*) FROM (
@@ -31,7 +33,8 @@ SELECT $1, $2,
                       LIMIT {per_key})) >= {per_key} THEN 5
             ELSE 2 END,
        $4, {wall}, a.due_at, nullif($10, 20), nullif($14, 3), nullif($11, 5000000),
-       nullif($12, 3600000000), nullif($13, -1), nullif($8, 2), nullif($7, ''), nullif($9, ''), $3
+       nullif($12, 3600000000), nullif($13, -1), nullif($8, 2), nullif($7, ''), nullif($9, ''),
+       nullif($15, ''), $3
   FROM (SELECT CASE WHEN $5 > {wall} THEN $5
                     WHEN $5 < 0 AND $6 > 0 THEN {wall} + $6 END AS due_at) AS a
  WHERE true
@@ -40,14 +43,14 @@ RETURNING id;
 
 -- Jobs that are due, without keys, and alike in all but {rows}, of which each is a kind, a payload
 -- and a priority: $1 queue, $2 attempts, $3 rescues, $4 and $5 delays of retries, $6 time limit or
--- -1. AUTOINCREMENT costs a write for each statement, not for each row.
+-- -1, $7 traceparent or ''. AUTOINCREMENT costs a write for each statement, not for each row.
 -- name: insert_plain
 WITH a (kind, payload, priority) AS (VALUES {rows})
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
-     retry_delay_max, time_limit, payload)
+     retry_delay_max, time_limit, traceparent, payload)
 SELECT $1, a.kind, 2, a.priority, {wall}, NULL, nullif($2, 20), nullif($3, 3), nullif($4, 5000000),
-       nullif($5, 3600000000), nullif($6, -1), a.payload
+       nullif($5, 3600000000), nullif($6, -1), nullif($7, ''), a.payload
   FROM a
 RETURNING id;
 
@@ -57,16 +60,16 @@ RETURNING id;
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
--- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
--- ended. A running job stays as it is: then no row is answered. Reads: 1 row.
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 traceparent or '',
+-- $14 until 1 started 2 ended. A running job stays as it is: then no row is answered. Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, available_at = NULL,
        attempts = 0, rescues = 0, error = NULL, failures = NULL, progress = NULL,
-       attempts_max = nullif($8, 20),
+       checkpoint = NULL, traceparent = nullif($13, ''), attempts_max = nullif($8, 20),
        rescues_max = nullif($9, 3), retry_delay = nullif($10, 5000000),
        retry_delay_max = nullif($11, 3600000000), time_limit = nullif($12, -1),
-       unique_until = nullif($13, 2),
+       unique_until = nullif($14, 2),
        due_at = CASE WHEN j.due_at = {never} THEN j.due_at ELSE n.due_at END,
        state = CASE WHEN j.due_at = {never} OR n.due_at IS NOT NULL THEN 1
                     WHEN j.state = 5 THEN 5 ELSE 2 END
@@ -235,4 +238,9 @@ SELECT priority, {claimed_columns}
 -- $1 session, $2 id, $3 token, $4 text.
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4
+ WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;
+
+-- As `note_progress`; also a part of the caller's transaction.
+-- name: save_checkpoint
+UPDATE {prefix}job SET checkpoint = $4, checkpoint_at = max({wall}, enqueued_at)
  WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

@@ -187,6 +187,7 @@ UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
 UPDATE {prefix}job
    SET kind = coalesce($2, kind), payload = coalesce($3, payload),
        priority = coalesce($4, priority),
+       checkpoint = CASE WHEN $2 IS NULL AND $3 IS NULL THEN checkpoint END,
        due_at = CASE WHEN $5 < 2 THEN due_at ELSE max($6, {wall} + $7) END,
        available_at = CASE WHEN $5 < 2 THEN available_at END,
        state = CASE WHEN $5 = 2 AND state IN (2, 5) THEN 1 ELSE state END
@@ -205,12 +206,14 @@ UPDATE {prefix}job AS j
  WHERE j.id = $1 AND j.due_at IS NOT NULL
 RETURNING id;
 
--- $1 id. Enqueues an ended job again: its row of the history is deleted if the job exists again.
+-- $1 id. Enqueues an ended job again, without the checkpoint of one that completed: its row of the
+-- history is deleted if the job exists again.
 -- name: redrive
 INSERT INTO {prefix}job ({job_columns}, failures, state, due_at, available_at)
 SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
        retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
-       node_info, NULL, payload, failures, 2, NULL, {wall}
+       node_info, NULL, traceparent, CASE WHEN state <> 6 THEN checkpoint END, checkpoint_at,
+       payload, failures, 2, NULL, {wall}
   FROM {prefix}job_history WHERE id = $1
 ON CONFLICT DO NOTHING;
 DELETE FROM {prefix}job_history WHERE id = $1 AND changes() > 0;
@@ -241,10 +244,12 @@ SELECT {info_columns}, NULL, NULL, 0, CAST({wall} - j.ended_at AS INTEGER),
 
 -- $1 id. Reads: 2 rows.
 -- name: describe
--- gives: @info_of_job failures
-{info_of_job}, {read_failures} FROM {prefix}job j WHERE j.id = $1
+-- gives: @info_of_job failures traceparent checkpoint
+{info_of_job}, {read_failures}, j.traceparent, {checkpoint}
+  FROM {prefix}job j WHERE j.id = $1
 UNION ALL
-{info_of_ended}, {read_failures} FROM {prefix}job_history j WHERE j.id = $1;
+{info_of_ended}, {read_failures}, j.traceparent, j.checkpoint
+  FROM {prefix}job_history j WHERE j.id = $1;
 
 -- $1 the first id, $2 the last, $3 queue or '', $4 state or 0, $5 how many, $6 kind or '',
 -- $7 ordering key or '', $8 a part of the error or '', $9 within how many microseconds or null.

@@ -49,7 +49,7 @@ public:
     explicit sqlite_job_store(shared_dialect how)
         : sql_job_store(how),
           sqlite_(std::move(how)),
-          inserts_(texts_.source("insert_plain"), 6, 3),
+          inserts_(texts_.source("insert_plain"), 7, 3),
           takes_(texts_.source("take_many"), 2, 1),
           completes_(texts_.source("complete_many"), 1, 2) {}
 
@@ -159,7 +159,8 @@ protected:
                 value_of(std::chrono::microseconds{each.retry.delay}),
                 value_of(std::chrono::microseconds{each.retry.max_delay}),
                 limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-                each.max_rescues};
+                each.max_rescues,
+                each.traceparent};
             ids.push_back(only_integer_if_any(inside(on, "insert", values)));
         }
         return ids;

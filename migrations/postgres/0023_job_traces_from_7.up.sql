@@ -1,0 +1,6 @@
+-- The traceparent of a job's enqueuer, the text with which the next attempt of the job goes on, and
+-- the instant at which its handler saved that text: see schema/README.md. Null: none.
+ALTER TABLE {prefix}job ADD COLUMN traceparent text, ADD COLUMN checkpoint text,
+    ADD COLUMN checkpoint_at timestamptz;
+ALTER TABLE {prefix}job_history ADD COLUMN traceparent text, ADD COLUMN checkpoint text,
+    ADD COLUMN checkpoint_at timestamptz;
