@@ -118,9 +118,9 @@ is_private {
         else if ($0 ~ /^ *($|[})]|namespace )/) as_is()
         else block(0)
     }
-    # The text of a header is about its first class; a reader of the class is sent there.
-    else if (header != "" && $0 ~ /^(class|struct) .*\{$/) {
-        printf "/// Described in \\ref %s \"%s\".\n", header, header
+    # The text of a header is about the class of its name.
+    else if ($0 ~ ("^(class|struct) (.* )?" name " [^;]*\\{$")) {
+        print "/// \\copydoc " header
     }
     is_first = 0
     if (match($0, /[;,{}] *\/\/ /) || match($0, /^ *[a-z_0-9 =]+ *\/\/ /)) {
