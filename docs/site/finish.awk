@@ -1,6 +1,7 @@
 # Makes a page of Doxygen's a page of the site: the parts that the site has of its own are left
 # out, headings are in order and can be linked to, and what is wide can be reached by keyboard.
-# `folder`: where the page goes, under its name; `pages`: the paths of all pages of Markdown.
+# `folder`: where the page goes, under its name; `pages`: the paths of all pages of Markdown;
+# `headings`: a file for what the search finds beside Doxygen's names.
 #
 # Doxygen makes a name of a file in plain words a link to a page without a text: to_page[] has the
 # page with the text.
@@ -28,15 +29,35 @@ function to_pages(text,    result, file) {
     }
     return result text
 }
+# A heading for the search, as Doxygen lists the other names.
+function list_heading(words) {
+    gsub(/<[^>]*>/, "", words)
+    gsub(/'/, "\\'", words)
+    sub(/ +$/, "", words)
+    print "['',['" words "',['" name "#" heading "',1,'" title "']]]," > headings
+    heading = ""
+}
+
+# The line that a program needs for a class leads to the page of the header.
+function include(text,    of) {
+    of = text
+    sub(/&gt;.*/, "", of)
+    sub(/.*[\/;]/, "", of)
+    gsub(/_/, "__", of)
+    sub(/\./, "_8", of)
+    sub(/&lt;.*&gt;/, "<a href=\"" of ".html\">&</a>", text)
+    return text
+}
+
 function close_page() {
     if (out != "") close(out)
 }
 
 FNR == 1 {
     close_page()
-    out = FILENAME
-    sub(/.*\//, "", out)
-    out = folder "/" out
+    name = FILENAME
+    sub(/.*\//, "", name)
+    out = folder "/" name
     is_left_out = is_in_table = 0
 }
 # Its menus, its search.
@@ -52,16 +73,23 @@ is_summary {
 {
     gsub(/ (File|((Class|Struct)( Template)?)|Namespace|Concept) Reference/, "")
     gsub(/<p >/, "<p>")
+    gsub(/<th class="[A-Za-z]*"> *<\/th>/, "<td></td>")
     gsub(/ (align|valign|border|cellspacing|cellpadding)="[a-z0-9]*"/, "")
+    if (/^<p><code>#include &lt;leasehold/) $0 = include($0)
     gsub(/ onclick="[^"]*"/, "")
     gsub(/<img src="closed.png" alt="-"\/>&#160;/, "")
     if (gsub(/<div class="title">/, "<h1 class=\"title\">")) sub(/<\/div>/, "</h1>")
-    else if (/^<h[1-4]>/) {
+    if (/<h1 class="title">/) {
+        title = $0
+        gsub(/<[^>]*>|^ +| +$/, "", title)
+        gsub(/'/, "\\'", title)
+    } else if (/^<h[1-4]>/) {
         match($0, /^<h[1-4]/)
         level = substr($0, 3, 1)
         open_level = level
         sub(/^<h[1-4]/, "<h" (level + 1))
     }
+    if (open_level && heading != "" && /<\/h[1-4]>$/) list_heading($0)
     if (open_level && sub("</h" open_level ">", "</h" (open_level + 1) ">")) open_level = 0
     if (gsub(/<h2 class="memtitle">/, "<h3 class=\"memtitle\">")) gsub(/<\/h2>/, "</h3>")
     sub(/<a (name="details" )?id="details"><\/a><h2 class="groupheader">Detailed Description<\/h2>/,
@@ -70,6 +98,7 @@ is_summary {
     gsub(/<p><a class="anchor" id="md_[^"]*"><\/a> <\/p>/, "")
     if (match($0, /<a class="anchor" id="[^"]*">/)) {
         id = substr($0, RSTART + 22, RLENGTH - 24)
+        if (open_level) heading = id
         sub(/<a class="anchor" id="[^"]*"><\/a>/,
             "<a class=\"anchor\" id=\"" id "\" href=\"#" id "\" aria-label=\"Link to here\">#</a>")
     }

@@ -10,6 +10,11 @@ function flush_table(    row, column, cells, line) {
         print indent line
     }
     rows = 0
+    # Under the first table, which has the states, that of docs/diagrams which shows them.
+    if (picture != "") {
+        print indent "///\n" indent "/// <img src=\"" name ".svg\" alt=\"" picture "\"/>\n///"
+        picture = ""
+    }
 }
 
 # A row whose first cell is empty goes on with the one above it.
@@ -119,7 +124,8 @@ is_private {
         else block(0)
     }
     # The text of a header is about the class of its name.
-    else if ($0 ~ ("^(class|struct) (.* )?" name " [^;]*\\{$")) {
+    else if ($0 ~ ("^(class|struct) (.* )?" name "[ <].*\\{$") ||
+             ($0 == "class " name ";" && last ~ /^template/)) {
         print "/// \\copydoc " header
     }
     is_first = 0
@@ -131,5 +137,6 @@ is_private {
             next
         }
     }
+    last = $0
     print
 }

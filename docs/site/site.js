@@ -28,16 +28,18 @@ const form = document.getElementById("search");
 const field = form.querySelector("input");
 const found = document.getElementById("found");
 const plain = (html) => new DOMParser().parseFromString(html, "text/html").body.textContent;
-const rank = (name, wanted) => (name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2);
+// Whole pages come before places in them, and names that begin so before those that have it.
+const rank = ([name, href], wanted) =>
+  (href.includes("#") ? 3 : 0) +
+  (name.toLowerCase() === wanted ? 0 : name.toLowerCase().startsWith(wanted) ? 1 : 2);
 const show = () => {
   const wanted = field.value.trim().toLowerCase();
   found.replaceChildren();
   if (!wanted || !window.found_names) return;
-  const hits = found_names
-    .map(([, [name, ...places]]) => [plain(name), places])
+  const rows = found_names
+    .flatMap(([, [name, ...places]]) => places.map((place) => [plain(name), ...place]))
     .filter(([name]) => name.toLowerCase().includes(wanted))
-    .sort(([a], [b]) => rank(a.toLowerCase(), wanted) - rank(b.toLowerCase(), wanted));
-  const rows = hits.flatMap(([name, places]) => places.map((place) => [name, ...place]));
+    .sort((a, b) => rank(a, wanted) - rank(b, wanted));
   for (const [name, href, , scope] of rows.slice(0, 40)) {
     const link = make(make(found, "li"), "a", { href: href.replace("../", "") }, name + " ");
     make(link, "small", {}, plain(scope));
