@@ -90,7 +90,8 @@ $1 == "size" {
         ".box.quiet,.span.quiet{fill:#2b323c;stroke:#a3adb8}.arrow{stroke:#a3adb8}" \
         ".arrow.bad{stroke:#ff9c92}.tip{fill:#a3adb8}.label{stroke:#1b2129}}</style>"
     print "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" " \
-        "markerHeight=\"7\" orient=\"auto\"><path class=\"tip\" d=\"M0 0 L8 4 L0 8 z\"/></marker></defs>"
+        "markerHeight=\"7\" orient=\"auto\"><path class=\"tip\" d=\"M0 0 L8 4 L0 8 z\"/>" \
+        "</marker></defs>"
     printf "<rect class=\"back\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n", $2, $3
 }
 $1 == "box" {
@@ -114,8 +115,8 @@ $1 == "column" {
 }
 $1 == "span" {
     known($2, column_x)
-    printf "<rect class=\"span %s\" x=\"%d\" y=\"%d\" width=\"14\" height=\"%d\" rx=\"3\"/>\n", $5,
-        column_x[$2] - 7, $3, $4 - $3
+    printf "<rect class=\"span %s\" x=\"%d\" y=\"%d\" width=\"14\" height=\"%d\" rx=\"3\"/>\n",
+        $5, column_x[$2] - 7, $3, $4 - $3
     if (words != "") say(column_x[$2] + 14, ($3 + $4) / 2, words, "label start")
 }
 $1 == "message" {
@@ -124,7 +125,8 @@ $1 == "message" {
     side = column_x[$2] < column_x[$4] ? 8 : -8
     printf "<path class=\"arrow %s\" d=\"M%d %d H%d\"/>\n", $6, column_x[$2] + side, $5,
         column_x[$4] - side
-    say((column_x[$2] + column_x[$4]) / 2, $5 - 4 - 8 * (longest(words) ? lines : 1), words, "label")
+    longest(words)
+    say((column_x[$2] + column_x[$4]) / 2, $5 - 4 - 8 * lines, words, "label")
 }
 $1 == "note" { say($2, $3, words, "label start") }
 END {

@@ -76,6 +76,10 @@ is_summary {
     gsub(/<th class="[A-Za-z]*"> *<\/th>/, "<td></td>")
     gsub(/ (align|valign|border|cellspacing|cellpadding)="[a-z0-9]*"/, "")
     if (/^<p><code>#include &lt;leasehold/) $0 = include($0)
+    # By itself a picture can be as large as its reader needs it.
+    if (match($0, /<img src="[^"]*[.]svg"/)) {
+        sub(/<img [^>]*>/, "<a href=" substr($0, RSTART + 9, RLENGTH - 9) ">&</a>")
+    }
     gsub(/ onclick="[^"]*"/, "")
     gsub(/<img src="closed.png" alt="-"\/>&#160;/, "")
     if (gsub(/<div class="title">/, "<h1 class=\"title\">")) sub(/<\/div>/, "</h1>")
