@@ -64,6 +64,7 @@ using post_function = callable<void(callable<void()> work)>;
 
 using acquire_completion = callable<void(std::exception_ptr failure, acquisition got)>;
 
+// These settings say how long an asynchronous call waits, and where its completion runs.
 struct async_wait {
     // The longest wait; zero or less asks once. The call waits for ever if unset.
     std::optional<wait_time> timeout{};

@@ -55,6 +55,7 @@
 
 namespace leasehold {
 
+// A waiter asks the database at these intervals whether all have arrived.
 struct barrier_settings {
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h

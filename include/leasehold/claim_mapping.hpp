@@ -60,6 +60,7 @@ struct qualified_name {
     std::string schema;
 };
 
+// A condition compares a column with its value in one of these ways.
 enum class comparison {
     equal = 1,
     not_equal = 2,

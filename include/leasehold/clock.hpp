@@ -13,6 +13,7 @@
 
 namespace leasehold {
 
+// This clock measures time within one process, and goes on while the machine sleeps.
 struct LEASEHOLD_EXPORT local_clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;

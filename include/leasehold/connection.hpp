@@ -38,6 +38,7 @@
 
 namespace leasehold {
 
+// A connection is in one of these states between two calls.
 enum class connection_state { idle = 0, in_transaction = 1, failed = 2, lost = 3 };
 
 // A wake-up sent by another connection. A hint only: it may be lost, late or spurious.

@@ -46,6 +46,7 @@ struct table_names {
     std::string schema{};
 };
 
+// A database handle opens, pools and gives up its connections by these settings.
 struct database_settings {
     table_names names{};
     // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while

@@ -69,6 +69,7 @@
 
 namespace leasehold {
 
+// These values name a lease whose object has let go of it, for whoever adopts it.
 struct LEASEHOLD_EXPORT detached_lease {
     leasehold::key key;
     owner_id owner{};
@@ -126,6 +127,7 @@ struct LEASEHOLD_EXPORT detached_session {
 // hold with a fixed term does not live with it, and stays: detach() that lease. One round trip.
 [[nodiscard]] LEASEHOLD_EXPORT detached_session detach(session&& whole);
 
+// adopt() gives a session with all its leases in this form.
 struct adopted_session {
     leasehold::session session;
     std::vector<lease> leases;  // in the order of detached_session::holds

@@ -121,6 +121,7 @@
 
 namespace leasehold {
 
+// A finding of the doctor has one of these weights.
 enum class severity {
     good = 0,     // for people to know
     warning = 1,  // it works, and may fail when it matters
@@ -130,6 +131,7 @@ enum class severity {
 // "good", "warning", "error".
 LEASEHOLD_EXPORT const char* name_of(severity of) noexcept;
 
+// The doctor reports each fact that it has found in this form.
 struct finding {
     leasehold::severity severity = leasehold::severity::good;
     std::string name{};    // one of the above
@@ -138,6 +140,7 @@ struct finding {
     std::string remedy{};  // a command or a statement that helps; empty if it is good
 };
 
+// The doctor warns of what is older, longer or further off than these settings allow.
 struct diagnosis_settings {
     // The times after which it is worth a warning. Each of them is 1 s to 100 years.
     std::chrono::seconds held_longer_than{std::chrono::hours{24}};

@@ -28,6 +28,7 @@ enum class transport {
     verified = 4,    // encrypted, and the server has shown a certificate that was checked
 };
 
+// A connection knows this of the server to which it leads.
 struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119

@@ -53,6 +53,7 @@
 
 namespace leasehold {
 
+// A grant ends in one of these ways.
 enum class grant_ending {
     released = 1,
     expired = 2,
@@ -73,6 +74,7 @@ constexpr const char* name_of(grant_ending ending) noexcept {
     return "ending this program does not know";
 }
 
+// The history keeps this of a grant that has ended.
 struct grant_record {
     std::string key{};
     fencing_token token{};
@@ -108,6 +110,7 @@ LEASEHOLD_EXPORT void enable_grant_history(
 // enable_grant_history() does.
 LEASEHOLD_EXPORT void disable_grant_history(const database& db);
 
+// list_grants() answers with the records that fit all of these.
 struct grant_filter {
     std::string prefix{};                                     // only keys that begin so
     std::optional<std::chrono::microseconds> ended_within{};  // only ends that long ago at most

@@ -68,6 +68,7 @@ LEASEHOLD_EXPORT lock_counts count_locks(const database& db, std::string_view pr
 // writers.
 LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(const database& db, const key& name);
 
+// list_waiters() answers with the queues of the keys that fit this.
 struct waiter_filter {
     std::string prefix{};  // only keys that begin so; empty: all
 };

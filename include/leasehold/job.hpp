@@ -88,6 +88,7 @@ enum class dependency_until {
     ended = 2,      // until they have ended, however
 };
 
+// A job that fails is tried again so often, and after such pauses.
 struct retry_policy {
     int max_attempts = 20;  // 1 to 10,000
     // The pause before the second attempt; twice as long before each next one, but never more than
@@ -102,6 +103,7 @@ LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept;
 
+// A program enqueues a job with these values; each has a default.
 struct new_job {
     // Chooses the handler: up to 255 bytes of UTF-8. Empty is a kind like others.
     std::string kind{};
@@ -140,6 +142,7 @@ struct new_job {
     std::string traceparent{};
 };
 
+// enqueue() says by this what has become of a new job.
 struct enqueued_job {
     job_id id = 0;
     bool is_new = true;       // false: one of the same unique key was there

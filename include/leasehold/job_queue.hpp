@@ -53,6 +53,7 @@
 
 namespace leasehold {
 
+// A job_queue checks the jobs of its program by these settings before it sends them.
 struct job_queue_settings {
     // 1 to 64 MiB, and what the server takes in one statement.
     std::size_t max_payload_bytes = std::size_t{1} << 20;
@@ -79,6 +80,7 @@ struct queue_limits {
     bool operator==(const queue_limits&) const = default;
 };
 
+// describe() gives the state of a queue in this form.
 struct queue_info {
     std::string name{};
     bool is_paused = false;
@@ -147,6 +149,7 @@ LEASEHOLD_EXPORT std::vector<queue_info> list_queues(const database& db);
 
 LEASEHOLD_EXPORT std::optional<job_info> find_job(const database& db, job_id id);
 
+// A list of jobs comes in the order of their ids, from either end.
 enum class job_order { oldest_first = 1, newest_first = 2 };  // by id
 
 // An empty member asks for nothing. An index serves a queue together with a state of ended jobs.
@@ -169,6 +172,7 @@ using job_page = page<job_info, job_id>;
 // Lists jobs that have ended as long as they are kept.
 LEASEHOLD_EXPORT job_page list_jobs(const database& db, const job_filter& filter = {});
 
+// cancel_job() gives one of these answers.
 enum class cancel_outcome {
     cancelled = 1,  // it will not run, or not again
     requested = 2,  // it runs: its handler's stop token is asked, and it is cancelled when it ends
@@ -181,6 +185,7 @@ LEASEHOLD_EXPORT const char* name_of(cancel_outcome outcome) noexcept;
 // poll, 1 to 2 s later by default.
 LEASEHOLD_EXPORT cancel_outcome cancel_job(const database& db, job_id id);
 
+// retry_job() gives one of these answers.
 enum class retry_outcome {
     available = 1,  // it runs at once: one that waited for its time, its next attempt or for others
     redriven = 2,   // it had ended, and begins again with its first attempt, under its old tokens
@@ -202,6 +207,7 @@ struct job_changes {
     std::optional<std::chrono::milliseconds> delay{};  // from now on; 0: it is due at once
 };
 
+// change_job() gives one of these answers.
 enum class job_change_outcome {
     changed = 1,
     running = 2,  // a worker has it: it stays as it is
@@ -221,6 +227,7 @@ LEASEHOLD_EXPORT const char* name_of(job_change_outcome outcome) noexcept;
 LEASEHOLD_EXPORT job_change_outcome
 change_job(const database& db, job_id id, const job_changes& what);
 
+// delete_job() gives one of these answers.
 enum class delete_outcome {
     deleted = 1,
     not_ended = 2,  // cancel it first

@@ -67,6 +67,7 @@ struct job_schedule {
     std::chrono::seconds max_late{60};  // 1 s to 366 days
 };
 
+// A list of schedules has this of each of them.
 struct job_schedule_info {
     job_schedule what{};
     bool is_paused = false;

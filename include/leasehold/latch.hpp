@@ -54,11 +54,13 @@
 
 namespace leasehold {
 
+// A waiter asks the database at these intervals whether the latch is open.
 struct latch_settings {
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
 };
 
+// A latch counts by this who has come.
 struct latch_tally {
     std::int64_t arrived = 0;
     std::int64_t present = 0;  // joined, live, and not arrived

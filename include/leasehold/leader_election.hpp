@@ -62,6 +62,7 @@ struct leader_info {
     std::chrono::microseconds remaining{0};
 };
 
+// A candidate asks at these intervals, and is told of its terms by these calls.
 struct election_settings {
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h
@@ -178,6 +179,7 @@ detach_for(leadership&& leading, std::chrono::microseconds term);
 // Asks who leads now; nullopt if nobody does. A plain read.
 LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);
 
+// A leader_watch asks the database at these intervals.
 struct leader_watch_settings {
     // The time between two questions to the database: jittered, and longer while nothing changes.
     std::chrono::milliseconds min_poll{50};    // 1 ms to max_poll

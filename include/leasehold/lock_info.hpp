@@ -75,6 +75,7 @@ struct row_lock_info {
     std::string way_to_end{};     // an administrator's way to end it: "KILL 1234"
 };
 
+// release() gives one of these answers.
 enum class release_outcome {
     released = 1,    // the key is free
     still_held = 2,  // a recursive hold: one level less

@@ -33,6 +33,7 @@ constexpr const char* name_of(lock_kind kind) noexcept {
     return "kind this program does not know";
 }
 
+// A hold lets others beside it, or not, by its mode.
 enum class hold_mode {
     shared = 1,       // beside other shared holds; permits and places have it, too
     exclusive = 2,    // alone

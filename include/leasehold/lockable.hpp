@@ -84,6 +84,7 @@ private:
 
 extern template class lockable<mutex>;
 
+// This mutex fits std::unique_lock and std::scoped_lock.
 class lockable_mutex : public lockable<mutex> {
 public:
     lockable_mutex(session& within, key name, mutex_settings settings = {})

@@ -88,6 +88,7 @@ namespace leasehold {
 
 class database;
 
+// Metrics count times in these buckets.
 struct metrics_settings {
     // The upper ends of the buckets of all histograms, growing; one without an end comes last.
     std::vector<std::chrono::nanoseconds> bounds{

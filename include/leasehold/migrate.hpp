@@ -31,11 +31,13 @@
 
 namespace leasehold {
 
+// migrate() goes to this version, and may go on with a migration that stopped half-way.
 struct migrate_settings {
     std::optional<int> to_version{};  // unset: the newest known
     bool resume = false;              // run a half-applied migration again
 };
 
+// A list of migrations has this of each of them.
 struct migration_step {
     int version = 0;
     std::string name{};
@@ -77,6 +79,7 @@ LEASEHOLD_EXPORT std::string grants_sql(
     engine which, const table_names& names, std::string_view user
 );
 
+// This names one set of leasehold's tables in a database.
 struct installation {
     table_names names{};   // with their schema on PostgreSQL
     bool is_ours = false;  // this database handle uses it

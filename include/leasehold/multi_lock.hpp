@@ -49,6 +49,7 @@
 
 namespace leasehold {
 
+// A multi_lock has these settings for all its keys together.
 struct multi_lock_settings {
     // A fixed term for all keys, 1 ms to 366 days, instead of a life with the session; see mutex.
     std::optional<std::chrono::microseconds> fixed_term{};

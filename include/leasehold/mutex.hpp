@@ -78,6 +78,7 @@
 
 namespace leasehold {
 
+// A mutex counts its holds, sets its terms and waits by these settings.
 struct mutex_settings {
     // The same mutex object may acquire again while it holds: the level is counted in the row and
     // the token stays. The object is the identity, never the thread.

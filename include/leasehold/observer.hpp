@@ -194,6 +194,7 @@ enum class event_reason {
     unknown = 28,
 };
 
+// An event has the level at which a log shows it.
 enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
 
 // Its views refer to what the library has while on_event() runs: copy the texts that you keep. An

@@ -70,6 +70,7 @@
 
 namespace leasehold {
 
+// A task may start again, and is held, for the times that these settings say.
 struct once_settings {
     // No other run starts within this time after one has started, whatever became of it. For tasks
     // that are shorter than the difference between the clocks of hosts, where ticks alone would not
@@ -89,6 +90,7 @@ struct once_settings {
     std::string metadata{};
 };
 
+// A try to start a task is refused for one of these reasons.
 enum class start_refusal {
     none = 0,         // nothing is in the way
     already_run = 1,  // the tick, or a later one, was started before

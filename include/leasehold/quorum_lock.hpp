@@ -63,6 +63,7 @@
 
 namespace leasehold {
 
+// A quorum_lock waits for its servers, and counts their answers, by these settings.
 struct quorum_settings {
     session_settings session{};  // on each server; margin is raised to the drift, see above
     // The longest that one server may take for one request, connecting included: 10 ms to a third

@@ -23,6 +23,7 @@
 
 namespace leasehold {
 
+// The reaper removes rows when they are as old as these settings say.
 struct reap_settings {
     // Rows that a step looks at, 1 to 10,000.
     int max_rows_per_step = 1000;
@@ -37,6 +38,7 @@ struct reap_settings {
     std::optional<std::chrono::milliseconds> timeout{};
 };
 
+// The reaper says by this what it has removed.
 struct reap_report {
     std::int64_t sessions_removed = 0;
     std::int64_t locks_freed = 0;     // were held by the dead, or had a queue nobody served

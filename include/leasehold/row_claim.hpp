@@ -66,6 +66,7 @@
 
 namespace leasehold {
 
+// A claim locks its rows with one of these strengths of a locking SELECT.
 enum class lock_strength {
     update = 1,         // keeps out all others; FOR UPDATE
     no_key_update = 2,  // PostgreSQL: lets rows that refer to these be inserted
@@ -73,6 +74,7 @@ enum class lock_strength {
     key_share = 4,      // PostgreSQL: keeps out deletes, and changes of their keys
 };
 
+// A row_claim finds and locks the rows of a table by this description.
 struct row_mapping {
     qualified_name table{};
     string_list key{};               // 1 or more columns, together unique
@@ -97,6 +99,7 @@ constexpr when_locked wait_at_most(std::chrono::milliseconds timeout) {
     return {when_locked::rule::wait, timeout};
 }
 
+// A claim of rows gives one of these answers.
 enum class claim_status { claimed = 1, busy = 2, none = 3 };
 
 constexpr const char* name_of(claim_status outcome) noexcept {
@@ -111,6 +114,7 @@ constexpr const char* name_of(claim_status outcome) noexcept {
     return "outcome this program does not know";
 }
 
+// A row_claim gives each row that it has locked in this form.
 struct claimed_row {
     parameters key{};  // in the order of the mapping
     row columns{};     // those of the mapping

@@ -11,6 +11,7 @@
 
 namespace leasehold {
 
+// A run of a task is in one of these states.
 enum class run_state {
     running = 1,    // started, and its lease is held
     succeeded = 2,  // finished
@@ -43,6 +44,7 @@ struct run_info {
     std::optional<schedule::instant> overdue{};
 };
 
+// A task ends its run with this result.
 struct run_result {
     bool has_succeeded = true;
     std::optional<std::int64_t> exit_status{};

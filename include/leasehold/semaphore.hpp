@@ -54,6 +54,7 @@
 
 namespace leasehold {
 
+// A semaphore counts its permits, sets its terms and waits by these settings.
 struct semaphore_settings {
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h

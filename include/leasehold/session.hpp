@@ -69,6 +69,7 @@ namespace leasehold {
 
 class lease;
 
+// A session lives, and gives signs of life, by these settings.
 struct session_settings {
     // For people: shown by `leasehold sessions`. Cut to 100 bytes. Empty: the program's name.
     std::string name{};
@@ -87,6 +88,7 @@ struct session_settings {
     std::optional<std::chrono::milliseconds> reap_every{std::chrono::milliseconds{60'000}};
 };
 
+// A session or a lease is lost for one of these reasons.
 enum class loss_reason {
     none = 0,             // not lost
     expired = 1,          // the deadline passed without a successful heartbeat

@@ -34,6 +34,7 @@ namespace leasehold {
 
 extern template class lockable<shared_mutex>;
 
+// This mutex fits std::unique_lock and std::shared_lock.
 class LEASEHOLD_EXPORT lockable_shared_mutex : public lockable<shared_mutex> {
 public:
     lockable_shared_mutex(session& within, key name, shared_mutex_settings settings = {})

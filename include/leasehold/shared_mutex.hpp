@@ -58,6 +58,7 @@
 
 namespace leasehold {
 
+// A waiter asks the database at these intervals whether it has its turn.
 struct shared_mutex_settings {
     std::chrono::milliseconds min_poll{10};   // 1 ms to max_poll
     std::chrono::milliseconds max_poll{250};  // min_poll to 1 h

@@ -61,6 +61,7 @@ private:
     std::stop_callback<passing_on> one_, other_;
 };
 
+// A stop_when has asked to stop for one of these causes.
 enum class stop_cause {
     going_on = 0,
     lost = 1,  // or released
@@ -68,9 +69,11 @@ enum class stop_cause {
     revoke_requested = 3,
 };
 
+// This tag makes a stop_when ask also if somebody requests the lease back.
 struct also_when_revoked_t {};
 inline constexpr also_when_revoked_t also_when_revoked{};
 
+// This object asks to stop when a lease is lost, or when the caller's own token asks.
 class stop_when {
 public:
     template <class Held>

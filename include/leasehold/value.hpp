@@ -138,6 +138,7 @@ private:
     [[noreturn]] void refuse(std::size_t place) const;
 };
 
+// A statement answers with its rows, or with the number of rows that it has changed.
 struct result {
     std::vector<row> rows{};
     std::int64_t affected_rows = 0;  // changed by INSERT, UPDATE, DELETE; 0 for anything else

@@ -102,6 +102,7 @@
 
 namespace leasehold {
 
+// A versioned_claim finds and claims the rows of a table by this description.
 struct versioned_mapping {
     qualified_name table{};
     string_list key{};      // 1 or more columns, together unique
@@ -161,6 +162,7 @@ enum class candidate_order {
     ordered = 2,
 };
 
+// A call of versioned_claim chooses among the available rows by this.
 struct claim_choice {
     std::vector<condition> where{};  // besides the mapping's
     candidate_order candidates = candidate_order::shuffled;

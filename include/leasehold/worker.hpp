@@ -101,6 +101,7 @@
 
 namespace leasehold {
 
+// A handler is asked to stop for one of these reasons.
 enum class job_stop_reason {
     none = 0,
     attempt_timeout = 1,   // the attempt takes longer than new_job::attempt_timeout
@@ -197,6 +198,7 @@ using job_handler = callable<void(job&)>;
 //   });
 using job_wrapper = callable<void(job& mine, const job_handler& next)>;
 
+// A worker claims, runs and ends jobs by these settings.
 struct worker_settings {
     string_list queues{};  // 1 to 100
     int concurrency = 4;   // handlers at a time; 1 to 1,000
