@@ -71,6 +71,11 @@ function known(id, of) {
     if (!sub(/^[^:]*: /, "", words)) words = ""
     sub(/:.*/, "")
 }
+$1 !~ /^(title|size|box|arrow|column|span|message|note)$/ {
+    printf "%s:%d: %s is no word of a picture\n", FILENAME, FNR, $1 > "/dev/stderr"
+    is_wrong = 1
+    exit 1
+}
 $1 == "title" { title = substr($0, 7) }
 $1 == "size" {
     height = $3

@@ -1,4 +1,4 @@
-// What the site can do beyond its text: search, copy code, mark the page in the contents.
+// The site searches, copies code and marks the page in the contents.
 "use strict";
 const make = (parent, tag, attributes, text) => {
   const made = Object.assign(document.createElement(tag), attributes);
@@ -54,5 +54,6 @@ form.onsubmit = (event) => {
 field.onfocus = () => {
   if (!window.found_names) make(document.head, "script", { src: "names.js", onload: show });
 };
+if (document.activeElement === field) field.onfocus();
 field.oninput = show;
 document.onkeydown = (event) => event.key === "Escape" && found.replaceChildren();

@@ -14,10 +14,13 @@
 // | running   | a live session has it, under a token      | one of those below; available again  |
 // |           |                                           | when that session has died (rescue)  |
 // | retryable | failed, and waits for its next attempt    | available when that is due           |
-// | completed | done                                      | for ever                             |
-// | discarded | given up: attempts used up, quarantined,  | available by retry()                 |
+// | completed | done                                      | available by retry_job()             |
+// | discarded | given up: attempts used up, quarantined,  | available by retry_job()             |
 // |           | or by its handler                         |                                      |
-// | cancelled | given up because somebody asked           | available by retry()                 |
+// | cancelled | given up because somebody asked           | available by retry_job()             |
+//
+// cancel_job() cancels a job that does not run at once. A due job with an ordering key may become
+// blocked, when a worker finds its key taken.
 //
 // A job whose worker was stopped, or died, has not failed: only an attempt that its handler failed
 // counts. Rescues are counted apart; after `max_rescues` of them the job is discarded, since the

@@ -28,7 +28,10 @@ class Page(html.parser.HTMLParser):
         if tag == "img" and not dict(attributes).get("alt"):
             self.wrong("a picture without words")
         for name, value in attributes:
-            if name in ("href", "src") and value:
+            if name in ("href", "src"):
+                if not value:
+                    self.wrong("a link without a place")
+                    continue
                 self.links.append((self.getpos()[0], value))
             elif name == "id":
                 if value in self.places:
@@ -63,7 +66,7 @@ def read(path):
     return page
 
 
-# What the search finds has the form of a list of JavaScript.
+# The names of the search are a list of JavaScript.
 def found(path):
     text = path.read_text(encoding="utf-8")
     hits = re.findall(r"\['((?:\.\./)?[^']*\.html[^']*)',1,'", text)

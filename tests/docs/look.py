@@ -25,7 +25,7 @@ def go(tab, page):
     tab.go(f"file://{site}/{page}.html")
 
 
-# Of what is as wide as the window and goes on beside it, only code and tables, which scroll.
+# Only code and tables, which scroll, may be wider than the window.
 def look_at(tab, name):
     wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     expect(f"{name}: wider than the screen", tab.evaluate(wider), 0)
