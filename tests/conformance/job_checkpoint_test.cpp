@@ -1,5 +1,4 @@
-// What travels with a job beside its payload: the trace of its enqueuer, and the checkpoint with
-// which its handler goes on.
+// The trace of its enqueuer and the checkpoint of its handler travel with a job beside its payload.
 #include <future>
 #include <stdexcept>
 
