@@ -19,7 +19,7 @@
 // |           | or by its handler                         |                                      |
 // | cancelled | given up because somebody asked           | available by retry_job()             |
 //
-// cancel_job() cancels a job that does not run at once. A due job with an ordering key may become
+// cancel_job() cancels at once a job that does not run. A due job with an ordering key may become
 // blocked, when a worker finds its key taken.
 //
 // A job whose worker was stopped, or died, has not failed: only an attempt that its handler failed
