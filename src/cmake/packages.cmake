@@ -1,7 +1,7 @@
 # Debian packages, by `cmake --workflow --preset deb`, or `cpack -G DEB` in a build of shared
 # libraries whose prefix is /usr:
 #
-#   libleasehold-<component>0.3  one shared library each, so that a program brings the client
+#   libleasehold-<component>0.4  one shared library each, so that a program brings the client
 #                                library of its own engine, and no other
 #   libleasehold-dev             headers, and files that find the libraries, of all components
 #   leasehold                    the tool, with its manual pages and completions
