@@ -84,6 +84,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -198,10 +199,24 @@ using job_handler = callable<void(job&)>;
 //   });
 using job_wrapper = callable<void(job& mine, const job_handler& next)>;
 
+// The queue of a worker in which it claims next, of those that may have jobs.
+//
+// | value     | the queue                                                                        |
+// |-----------|----------------------------------------------------------------------------------|
+// | in_turn   | each in its turn, or as often as its weight in worker_settings says              |
+// | as_listed | the first one that is listed: later ones wait as long as those before have jobs  |
+enum class queue_order { in_turn, as_listed };
+
 // A worker claims, runs and ends jobs by these settings.
 struct worker_settings {
     string_list queues{};  // 1 to 100
-    int concurrency = 4;   // handlers at a time; 1 to 1,000
+    // Claims go by this order; a job that was claimed ahead is not put back for one of an earlier
+    // queue.
+    queue_order order = queue_order::in_turn;
+    // With `in_turn`: of claims while several queues have jobs, a queue of weight 3 gets three for
+    // each one of a queue that is not named here. 1 to 1,000.
+    std::map<std::string, int> weights{};
+    int concurrency = 4;  // handlers at a time; 1 to 1,000
     // The jobs claimed beyond those that run, so that threads do not wait for the database. Jobs
     // that wait here wait for this process, count against the limits of their queue, and have one
     // rescue more if the process dies. Without a value the worker measures its handlers and claims

@@ -139,7 +139,7 @@ void require_valid(const new_job& what, std::size_t max_payload_bytes) {
 
 void require_valid(const worker_settings& settings) {
     constexpr std::size_t max_queues = 100;
-    constexpr int max_threads = 1000, max_prefetch = 1000;
+    constexpr int max_threads = 1000, max_prefetch = 1000, max_weight = 1000;
     if (settings.queues.empty() || settings.queues.size() > max_queues) {
         throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
     }
@@ -149,6 +149,20 @@ void require_valid(const worker_settings& settings) {
         if (!names.insert(each).second) {
             throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
         }
+    }
+    for (const auto& [queue, weight] : settings.weights) {
+        if (!names.contains(queue) || weight < 1 || weight > max_weight) {
+            throw error(
+                errc::invalid_argument,
+                "worker_settings: the weight of '" + queue +
+                    "' must be 1 to 1000, of a queue that the worker has"
+            );
+        }
+    }
+    if (!settings.weights.empty() && settings.order != queue_order::in_turn) {
+        throw error(
+            errc::invalid_argument, "worker_settings: weights count only for queues in turn"
+        );
     }
     if (settings.concurrency < 1 || settings.concurrency > max_threads) {
         throw error(errc::invalid_argument, "worker_settings: concurrency must be 1 to 1000");

@@ -41,7 +41,8 @@ bool job_fetcher::has_promising_queue() const noexcept {
     return std::ranges::any_of(queues_.all, &worker_queue::is_promising);
 }
 
-// Each queue has its turn to be the first.
+// By the smooth weighted round robin of nginx: each queue earns its weight with each claim of any
+// queue, and one with the largest credit pays for the claim.
 worker_queue* job_fetcher::next_promising() {
     if (!sees_all_) {
         queues_.use([](connection& on, store_set& stores) {
@@ -49,14 +50,17 @@ worker_queue* job_fetcher::next_promising() {
         });
         sees_all_ = true;
     }
-    auto& all = queues_.all;
-    for (std::size_t step = 0; step < all.size(); ++step) {
-        worker_queue& each = all[(first_ + step) % all.size()];
+    worker_queue* next = nullptr;
+    int earned = 0;
+    for (worker_queue& each : queues_.all) {
         if (!each.is_promising) continue;
-        first_ = (first_ + step + 1) % all.size();
-        return &each;
+        if (queues_.settings.order == queue_order::as_listed) return &each;
+        earned += each.weight;
+        each.credit += each.weight;
+        if (!next || each.credit > next->credit) next = &each;
     }
-    return nullptr;
+    if (next) next->credit -= earned;
+    return next;
 }
 
 claim_request job_fetcher::request(const worker_queue& queue, std::size_t wanted) const {

@@ -50,7 +50,6 @@ private:
     worker_queues& queues_;
     mutable thread_mutex mutex_;
     std::set<std::string> notified_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::size_t first_ = 0;  // the queue that is asked first next
     bool sees_all_ = false;  // no rows are hidden from us, as of the first claim
 };
 

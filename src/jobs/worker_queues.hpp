@@ -27,6 +27,8 @@ namespace leasehold {
 
 struct worker_queue {
     std::string name;
+    int weight = 1;
+    int credit = 0;  // of claims, beside the other queues
     bool is_promising = true;
     bool is_promised = false;     // by the last look
     bool brings_nothing = false;  // no claim found jobs that it promised
@@ -55,7 +57,11 @@ struct worker_queues {
         std::shared_ptr<leasehold::session::implementation> within, const worker_settings& of
     )
         : session(std::move(within)), settings(of) {
-        for (const std::string& each : of.queues) all.emplace_back().name = each;
+        for (const std::string& each : of.queues) {
+            const auto weight = of.weights.find(each);
+            all.push_back({.name = each, .weight = weight == of.weights.end() ? 1 : weight->second}
+            );
+        }
     }
 
     template <class Use>
