@@ -79,12 +79,7 @@ public:
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
-        if (!values.empty()) {
-            throw error{
-                errc::unsupported,
-                "PostgreSQL takes no parameters for several statements at once; use execute()"};
-        }
-        const std::string text = statement_text(sql);
+        const std::string text = script_text(sql, values);
         const reply answer = run({message_kind::script, "", text.c_str()});
         return last_result_of(answer.results[0]);
     }
@@ -103,22 +98,18 @@ private:
             address_ + ": a borrowed connection is " + what + " only by its owner, through libpq"};
     }
 
-    // Requires settings that the server reports with each change, so that asking costs nothing. Our
-    // texts are UTF-8, and a backslash in a literal is one.
+    // Our texts are UTF-8, and a backslash in a literal is one.
     void require_plain_text() const {
-        const auto reported = [this](const char* name) {
-            const char* const said = PQparameterStatus(lent_, name);
-            return std::string_view{said == nullptr ? "" : said};
-        };
-        const std::string_view encoding = reported("client_encoding");
-        const bool is_as_stored = encoding == "SQL_ASCII" && reported("server_encoding") == "UTF8";
+        const std::string_view encoding = reported(lent_, "client_encoding");
+        const bool is_as_stored =
+            encoding == "SQL_ASCII" && reported(lent_, "server_encoding") == "UTF8";
         if (encoding != "UTF8" && !is_as_stored) {
             throw error{
                 errc::unsupported,
                 address_ + ": the borrowed connection's client_encoding is " +
                     std::string{encoding} + ": make it UTF8 by PQsetClientEncoding()"};
         }
-        if (reported("standard_conforming_strings") == "off") {
+        if (reported(lent_, "standard_conforming_strings") == "off") {
             throw error{
                 errc::unsupported,
                 address_ +
@@ -154,7 +145,7 @@ private:
             const non_blocking_guard guard{lent_};
             return exchange(lent_, std::array{what}, local_clock::now() + limit_);
         }();
-        if (answer.end == exchange_end::answered && answer.failure() == nullptr) return answer;
+        if (answer.has_succeeded()) return answer;
         if (answer.end == exchange_end::answered) {
             throw statement_error(lent_, address_, answer.failure());
         }

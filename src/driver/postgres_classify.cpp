@@ -50,13 +50,8 @@ constexpr std::array sqlstate_meanings{
 
 errc classify_postgres(std::string_view sqlstate) noexcept {
     if (sqlstate.empty()) return errc::connection_lost;
-    const auto found = std::find_if(
-        sqlstate_meanings.begin(),
-        sqlstate_meanings.end(),
-        [&](const sqlstate_meaning& each) {
-            return sqlstate.substr(0, each.prefix.size()) == each.prefix;
-        }
-    );
+    const auto begins = [&](std::string_view prefix) { return sqlstate.starts_with(prefix); };
+    const auto found = std::ranges::find_if(sqlstate_meanings, begins, &sqlstate_meaning::prefix);
     return found == sqlstate_meanings.end() ? errc::database_error : found->code;
 }
 
@@ -73,9 +68,8 @@ bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
         "57P03",  // starting up or shutting down; a standby that takes no connections yet
         "57P05",  // a pooler's connection that was idle for too long
     };
-    return sqlstate.empty() || std::any_of(later.begin(), later.end(), [&](auto each) {
-               return sqlstate.substr(0, each.size()) == each;
-           });
+    const auto begins = [&](std::string_view each) { return sqlstate.starts_with(each); };
+    return sqlstate.empty() || std::ranges::any_of(later, begins);
 }
 
 bool is_exhausted_postgres(std::string_view sqlstate) noexcept {

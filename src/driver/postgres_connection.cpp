@@ -32,12 +32,10 @@ bool is_outdated_plan(const PGresult* failure) {
 }
 
 error run_again(const std::string& because, const std::string& sqlstate) {
-    error_facts facts;
-    facts.sqlstate = sqlstate;
     return error{
         errc::transient,
         because + " (SQLSTATE " + sqlstate + "): roll back and run the transaction again",
-        std::move(facts)};
+        {.sqlstate = sqlstate}};
 }
 
 std::string_view verb_of(const PGresult* from) {
@@ -111,11 +109,10 @@ bool owned_connection::poll_input() noexcept {
 connection_state owned_connection::require_ready() {
     if (!poll_input()) {
         abandon();
-        error_facts facts = closing_facts_;
         throw error{
             errc::connection_lost,
             address_ + " has closed the connection; connect again",
-            std::move(facts)};
+            closing_facts_};
     }
     const connection_state now = state();
     if (now == connection_state::failed) {
@@ -228,9 +225,7 @@ void owned_connection::fail(const reply& answer, bool is_in_doubt) {
 
 void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
     const bool requires_standby = is_in_doubt && std::exchange(requires_standby_, false);
-    if (answer.end != exchange_end::answered || answer.failure() != nullptr) {
-        fail(answer, is_in_doubt);
-    }
+    if (!answer.has_succeeded()) fail(answer, is_in_doubt);
     // The promoted server does not know of this server's grants since then.
     if (is_of_the_past()) {
         abandon();
@@ -239,15 +234,12 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
     // Committed here, but somebody ended the wait for the standby: a fail-over may still undo it.
     // Neither "done" nor "not done" would be true. The connection itself is fine.
     if (is_unreplicated_ || (requires_standby && has_waited_for_none())) {
-        error_facts facts;
-        facts.sqlstate = "01000";
-        facts.outcome_unknown = true;
         throw error{
             errc::timed_out,
             address_ +
                 " stopped waiting for its standby: the change is committed but a fail-over "
                 "may undo it; look before repeating it",
-            std::move(facts)};
+            {.sqlstate = "01000", .outcome_unknown = true}};
     }
 }
 
@@ -335,12 +327,7 @@ result owned_connection::execute_wrapped(const std::string& sql, const bound_par
 }
 
 result owned_connection::execute_script(std::string_view sql, const parameters& values) {
-    if (!values.empty()) {
-        throw error{
-            errc::unsupported,
-            "PostgreSQL takes no parameters for several statements at once; use execute()"};
-    }
-    std::string text = statement_text(sql);
+    std::string text = script_text(sql, values);
     const bool is_idle = require_ready() == connection_state::idle;
     note_requirement(text);
     const bool is_in_doubt = is_idle || may_commit(text);
@@ -386,12 +373,9 @@ void owned_connection::begin() {
 // Goes by the server's reports on itself with each change, since 14. A primary does not become a
 // standby, and if the default changes at this very moment nothing is in the transaction yet.
 bool owned_connection::is_untouched() const noexcept {
-    if (!is_begin_due_ || handle_ == nullptr) return false;
-    const auto is_off = [this](const char* name) {
-        const char* const said = PQparameterStatus(handle_.get(), name);
-        return said != nullptr && std::string_view{said} == "off";
-    };
-    return is_off("default_transaction_read_only") && is_off("in_hot_standby");
+    return is_begin_due_ && handle_ != nullptr &&
+           reported(handle_.get(), "default_transaction_read_only") == "off" &&
+           reported(handle_.get(), "in_hot_standby") == "off";
 }
 
 void owned_connection::commit() {
@@ -452,10 +436,7 @@ void owned_connection::forget_statements() {
 }
 
 void owned_connection::listen(std::string_view channel) {
-    if (is_pooled_) {
-        connection::listen(channel);
-        return;
-    }
+    if (is_pooled_) return connection::listen(channel);
     // Longer names are cut off by LISTEN and refused by pg_notify().
     constexpr std::size_t max_channel_size = 63;
     if (channel.empty() || channel.size() > max_channel_size) {

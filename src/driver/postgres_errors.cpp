@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/outcome.hpp"
 #include "driver/postgres_classify.hpp"
+#include "driver/postgres_server.hpp"
 
 namespace leasehold::postgres {
 namespace {
@@ -17,6 +18,12 @@ namespace {
 std::string field_of(const PGresult* failure, int field) {
     const char* text = failure == nullptr ? nullptr : PQresultErrorField(failure, field);
     return text == nullptr ? std::string{} : std::string{text};
+}
+
+error_facts facts_of(const PGresult* failure) {
+    return {
+        .sqlstate = field_of(failure, PG_DIAG_SQLSTATE),
+        .server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY)};
 }
 
 std::string in_brackets(const std::string& sqlstate) {
@@ -42,12 +49,6 @@ std::string words_of_the_rights_check(const PGresult* failure) {
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
 }
 
-// The server reports this of itself with each change, since 14.
-bool is_on(const PGconn* of, const char* name) {
-    const char* const said = PQparameterStatus(of, name);
-    return said != nullptr && std::string_view{said} == "on";
-}
-
 std::string why_read_only(const PGconn* on, const std::string& state, bool is_standby) {
     if (is_standby) {
         return " is a standby, which takes no changes" + in_brackets(state) +
@@ -55,7 +56,7 @@ std::string why_read_only(const PGconn* on, const std::string& state, bool is_st
                "target_session_attrs=read-write "
                "finds it";
     }
-    if (is_on(on, "default_transaction_read_only")) {
+    if (reported(on, "default_transaction_read_only") == "on") {
         return " takes no changes here" + in_brackets(state) +
                ": set default_transaction_read_only = off for this user or database";
     }
@@ -222,12 +223,11 @@ std::optional<error> no_writable_host(const PGconn* handle) {
     if (!all.met_read_only) return std::nullopt;
     std::string list;
     for (const std::string& each : all.places) list += (list.empty() ? "" : ", ") + each;
-    error_facts facts;
-    facts.is_passing = true;  // one of them may be promoted
     std::string message = "PostgreSQL: no host of the URL takes writes";
     if (!has_password(handle, list)) message += ": " + list;
     message += "; is the primary among them, and does it run? (target_session_attrs chooses)";
-    return error{errc::connection_failed, message, std::move(facts)};
+    // One of them may be promoted.
+    return error{errc::connection_failed, message, {.is_passing = true}};
 }
 
 }  // namespace
@@ -247,17 +247,16 @@ std::string sqlstate_of(const PGresult* failure) {
 error statement_error(
     const PGconn* on, const std::string& address, const PGresult* failure, bool is_known_standby
 ) {
-    error_facts facts;
-    facts.sqlstate = sqlstate_of(failure);
-    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    error_facts facts = facts_of(failure);
     errc code = classify_postgres(facts.sqlstate);
     // The connection still stands, so this was a complaint: class 08 has "protocol violation" for
     // a wrong number of parameters, and 53300 also means a role's limit inside a statement.
     if (code == errc::connection_lost || code == errc::connection_failed) {
         code = errc::database_error;
     }
+    // The server reports this of itself since 14.
     const bool is_standby =
-        code == errc::read_only && (is_known_standby || is_on(on, "in_hot_standby"));
+        code == errc::read_only && (is_known_standby || reported(on, "in_hot_standby") == "on");
     facts.is_passing =
         is_standby || (code == errc::database_error && is_exhausted_postgres(facts.sqlstate));
     const std::string message =
@@ -267,9 +266,7 @@ error statement_error(
 }
 
 error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown) {
-    error_facts facts;
-    facts.sqlstate = sqlstate_of(failure);
-    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    error_facts facts = facts_of(failure);
     facts.outcome_unknown = outcome_unknown;
     std::string message = address + " closed the connection, or it broke";
     if (!facts.sqlstate.empty()) message += in_brackets(facts.sqlstate);
@@ -281,46 +278,40 @@ error lost_error(const std::string& address, const PGresult* failure, bool outco
 error gave_up_error(
     const std::string& address, std::chrono::milliseconds limit, bool outcome_unknown
 ) {
-    error_facts facts;
-    facts.outcome_unknown = outcome_unknown;
     return error{
         errc::timed_out,
         address + " did not answer within " + std::to_string(limit.count()) + " ms: " +
             (outcome_unknown ? "what was under way may have been done; ask before repeating it"
                              : "the transaction will not be committed; connect again"),
-        std::move(facts)};
+        {.outcome_unknown = outcome_unknown}};
 }
 
 error connect_error(const PGconn* handle) {
     if (auto none = no_writable_host(handle)) return *std::move(none);
     const connect_failure what = parse_failure(PQerrorMessage(handle));
-    error_facts facts;
     // Refused by libpq before it asked anybody: the value of an option.
     const bool is_of_url = PQsocket(handle) < 0 && what.text.starts_with("invalid ");
     if (is_of_url && what.sqlstate.empty() && !has_password(handle, what.text)) {
         return error{
             errc::invalid_argument,
-            "the PostgreSQL URL, or libpq's environment, cannot be used: " + what.text,
-            std::move(facts)};
+            "the PostgreSQL URL, or libpq's environment, cannot be used: " + what.text};
     }
-    facts.sqlstate = what.sqlstate;
-    facts.is_passing =
+    const bool is_passing =
         may_connect_later_postgres(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
-    // Kept apart as everywhere; libpq's own message is no server's message.
-    if (!what.sqlstate.empty()) facts.server_message = what.text;
     return error{
         errc::connection_failed,
         address_of(handle) + connect_sentence(handle, what),
-        std::move(facts)};
+        // Kept apart as everywhere; libpq's own message is no server's message.
+        {.sqlstate = what.sqlstate,
+         .server_message = what.sqlstate.empty() ? "" : what.text,
+         .is_passing = is_passing}};
 }
 
 error connect_timeout_error(const PGconn* handle) {
-    error_facts facts;
-    facts.is_passing = true;
     return error{
         errc::connection_failed,
         address_of(handle) + " let no connection be made in time: check host, port and firewall",
-        std::move(facts)};
+        {.is_passing = true}};
 }
 
 error with_silent_hosts(const error& failure, const std::string& silent) {
@@ -330,32 +321,26 @@ error with_silent_hosts(const error& failure, const std::string& silent) {
 }
 
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest) {
-    error_facts facts;
-    facts.is_passing = true;
     return error{
         errc::connection_failed,
         address + " is a former primary: it goes on with timeline " + std::to_string(timeline) +
             ", and this program has already used timeline " + std::to_string(newest) +
             " of the same database, on a standby that was promoted. Stop it, or make it a standby "
             "of that one",
-        std::move(facts)};
+        {.is_passing = true}};
 }
 
 error standby_error(const std::string& address) {
-    error_facts facts;
-    facts.is_passing = true;
     return error{
         errc::connection_failed,
         address +
             " is a standby, and a change was refused: a fail-over is in progress, or what "
             "leads here does not follow the primary",
-        std::move(facts)};
+        {.is_passing = true}};
 }
 
 error set_up_error(const std::string& address, const PGresult* failure) {
-    error_facts facts;
-    facts.sqlstate = sqlstate_of(failure);
-    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    error_facts facts = facts_of(failure);
     facts.is_passing = true;
     std::string message = address + " let us in and then refused to work";
     if (!facts.sqlstate.empty()) message += in_brackets(facts.sqlstate);

@@ -15,9 +15,7 @@ server_info server_of(const PGconn* handle) {
     // libpq says 150020 for 15.20; its older three-part form is refused below anyway.
     const int number = PQserverVersion(handle);
     server.version = number / 10000 * 10000 + number % 10000 * 100;
-    if (const char* text = PQparameterStatus(handle, "server_version"); text != nullptr) {
-        server.version_text = text;
-    }
+    server.version_text = reported(handle, "server_version");
     if (number != 0 && number < 130000) {
         throw error{
             errc::unsupported,
@@ -25,6 +23,11 @@ server_info server_of(const PGconn* handle) {
                 "; leasehold needs PostgreSQL 13 or newer"};
     }
     return server;
+}
+
+std::string_view reported(const PGconn* by, const char* setting) noexcept {
+    const char* const said = PQparameterStatus(by, setting);
+    return said == nullptr ? "" : said;
 }
 
 std::chrono::milliseconds limit_within_range(std::chrono::milliseconds limit) noexcept {

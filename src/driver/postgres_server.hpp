@@ -12,6 +12,10 @@ namespace leasehold::postgres {
 // Throws unsupported for servers before version 13. A broken connection has version 0.
 server_info server_of(const PGconn* handle);
 
+// A setting that the server reports with each change, so that asking costs nothing; empty if it
+// does not report this one.
+std::string_view reported(const PGconn* by, const char* setting) noexcept;
+
 // True when a text may have a statement that ends a transaction by committing it: COMMIT, END or
 // PREPARE TRANSACTION. It errs only towards true: then a lost answer is reported as unknown.
 bool may_commit(std::string_view sql);

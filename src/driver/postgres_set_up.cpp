@@ -18,26 +18,21 @@ void owned_connection::set_up(local_clock::time_point until) {
         const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
         const reply answer = exchange(handle_.get(), batch, until);
         const PGresult* failure = answer.failure();
+        const bool is_refused = answer.end == exchange_end::answered && failure != nullptr;
         // A role's statement_timeout may leave no time for this: the next try is faster, because
         // the server has read its catalogue by then.
-        if (answer.end == exchange_end::answered && failure != nullptr &&
-            sqlstate_of(failure) == "57014" && local_clock::now() < until) {
-            continue;
-        }
-        if (answer.end == exchange_end::answered && failure != nullptr &&
-            asked != set_up_question::settings_alone) {
+        if (is_refused && sqlstate_of(failure) == "57014" && local_clock::now() < until) continue;
+        if (is_refused && asked != set_up_question::settings_alone) {
             asked = set_up_question{static_cast<int>(asked) + 1};
             continue;
         }
         // A server whose platform cannot watch its clients refuses the setting.
-        if (answer.end == exchange_end::answered && failure != nullptr && checks_client_) {
+        if (is_refused && checks_client_) {
             checks_client_ = false;
             continue;
         }
         if (answer.end == exchange_end::gave_up) throw connect_timeout_error(handle_.get());
-        if (answer.end != exchange_end::answered || failure != nullptr) {
-            throw set_up_error(address_, failure);
-        }
+        if (!answer.has_succeeded()) throw set_up_error(address_, failure);
         const row set = rows_of(answer.results.at(0).at(0).get()).at(0);
         is_pooled_ = set.integer("is_shared") == 1;
         server_.is_pooled = is_pooled_;
@@ -64,13 +59,13 @@ void owned_connection::note_place(const row& set, set_up_question asked) {
 // A server reports it with each change since 14. Behind a pooler the report may be of another
 // server; there, and if the server is older, this asks for it, unless a transaction has failed.
 bool owned_connection::is_standby() {
-    const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
-    if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";
+    const std::string_view said = reported(handle_.get(), "in_hot_standby");
+    if (!said.empty() && !is_pooled_) return said == "on";
     if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) return was_standby_;
     const std::array batch{
         message{message_kind::query, "", "SELECT pg_is_in_recovery() AS is_standby"}};
     const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
-    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return was_standby_;
+    if (!answer.has_succeeded()) return was_standby_;
     return rows_of(answer.results.at(0).at(0).get()).at(0).integer("is_standby") == 1;
 }
 
@@ -84,9 +79,7 @@ bool owned_connection::is_refused_by_standby(const PGresult* failure) {
 // Other connections that were made before the refusal lead to the same server, or the same pooler.
 bool owned_connection::is_of_demoted() const noexcept {
     if (known_->refusals.count() == refusals_seen_) return false;
-    const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
-    const bool is_said = said != nullptr && std::string_view{said} == "on";
-    return is_pooled_ || is_said || was_standby_;
+    return is_pooled_ || reported(handle_.get(), "in_hot_standby") == "on" || was_standby_;
 }
 
 bool owned_connection::is_of_the_past() const noexcept {

@@ -40,8 +40,7 @@ bool end_standby_wait(
             " WHERE (it).wait_event = 'SyncRep'";
         const std::array batch{message{message_kind::query, "", sql.c_str(), &values}};
         const reply answer = exchange(made.handle.get(), batch, until);
-        return answer.end == exchange_end::answered && answer.failure() == nullptr &&
-               PQntuples(answer.results.at(0).at(0).get()) == 1;
+        return answer.has_succeeded() && PQntuples(answer.results.at(0).at(0).get()) == 1;
     } catch (const std::exception&) {
         return false;
     }
@@ -97,7 +96,7 @@ std::optional<bool> owned_connection::names_standby() {
     const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
     note_end(answer.end);
     if (answer.end != exchange_end::answered) abandon();
-    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return std::nullopt;
+    if (!answer.has_succeeded()) return std::nullopt;
     return PQgetvalue(answer.results[0].at(0).get(), 0, 0)[0] == 't';
 }
 

@@ -161,6 +161,13 @@ std::string statement_text(std::string_view sql) {
     return std::string{sql};
 }
 
+std::string script_text(std::string_view sql, const parameters& values) {
+    if (values.empty()) return statement_text(sql);
+    throw error{
+        errc::unsupported,
+        "PostgreSQL takes no parameters for several statements at once; use execute()"};
+}
+
 std::vector<row> rows_of(const PGresult* from) {
     std::vector<row> rows;
     if (PQresultStatus(from) != PGRES_TUPLES_OK) return rows;

@@ -45,6 +45,8 @@ private:
 
 // libpq takes texts that end with a zero byte: one inside is refused (invalid_argument).
 std::string statement_text(std::string_view sql);
+// The same for a script. Throws unsupported if there are values for it.
+std::string script_text(std::string_view sql, const parameters& values);
 
 // The rows of one result; none if it is not one that has rows.
 std::vector<row> rows_of(const PGresult* from);

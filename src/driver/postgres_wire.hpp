@@ -47,6 +47,9 @@ struct reply {
 
     // The first error, whichever message caused it: those behind it were not carried out.
     const PGresult* failure() const noexcept;
+    bool has_succeeded() const noexcept {
+        return end == exchange_end::answered && failure() == nullptr;
+    }
 };
 
 // False when the deadline passed, or a stop was requested, first. A closed socket counts as ready:
