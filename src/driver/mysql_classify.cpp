@@ -126,18 +126,12 @@ constexpr std::array meanings{
 // never answered with the error. It was not seen (0 of 1,300 interrupted inserts had been
 // committed), but asking costs one statement and being wrong costs a lease.
 
-constexpr bool is_lower(const meaning& left, const meaning& right) {
-    return left.native_code < right.native_code;
-}
-
-static_assert(std::is_sorted(meanings.begin(), meanings.end(), is_lower));
+static_assert(std::ranges::is_sorted(meanings, {}, &meaning::native_code));
 
 }  // namespace
 
 errc classify_mysql(int native_code) noexcept {
-    const auto found = std::lower_bound(
-        meanings.begin(), meanings.end(), meaning{native_code, errc::database_error}, is_lower
-    );
+    const auto found = std::ranges::lower_bound(meanings, native_code, {}, &meaning::native_code);
     const bool is_known = found != meanings.end() && found->native_code == native_code;
     return is_known ? found->code : errc::database_error;
 }

@@ -165,18 +165,13 @@ std::string words_to_show(const address& where, const failure& what) {
         where.password.empty() || what.words.find(where.password) == std::string::npos;
     if (!is_client || !is_safe || what.words.empty()) return "";
     std::string shown = "; the client library says: " + what.words;
-    std::replace_if(
-        shown.begin(), shown.end(), [](char each) { return each == '\n' || each == '\r'; }, ' '
-    );
+    std::ranges::replace(shown, '\n', ' ');
+    std::ranges::replace(shown, '\r', ' ');
     return shown;
 }
 
 error_facts facts_of(const failure& what) {
-    error_facts facts;
-    facts.sqlstate = what.sqlstate;
-    facts.native_code = what.code;
-    facts.server_message = what.words;
-    return facts;
+    return {.sqlstate = what.sqlstate, .native_code = what.code, .server_message = what.words};
 }
 
 }  // namespace
@@ -229,15 +224,15 @@ error connect_error(const address& where, const failure& what) {
 }
 
 error set_up_error(const address& where, const error& cause) {
-    error_facts facts;
-    facts.sqlstate = cause.sqlstate();
-    facts.native_code = cause.native_code();
-    facts.server_message = cause.server_message();
-    facts.is_passing = cause.is_transient();
-    const std::string message = "MySQL at " + place_of(where) + " let us in and then failed at " +
-                                "the settings of the session" + in_brackets(cause.native_code()) +
-                                ": check that it is a MySQL or MariaDB server, and healthy";
-    return error{errc::connection_failed, message, std::move(facts)};
+    return error{
+        errc::connection_failed,
+        "MySQL at " + place_of(where) + " let us in and then failed at " +
+            "the settings of the session" + in_brackets(cause.native_code()) +
+            ": check that it is a MySQL or MariaDB server, and healthy",
+        {.sqlstate = cause.sqlstate(),
+         .native_code = cause.native_code(),
+         .server_message = cause.server_message(),
+         .is_passing = cause.is_transient()}};
 }
 
 bool breaks_connection(int code) noexcept {
@@ -249,7 +244,7 @@ bool ends_transaction(int code) noexcept {
     // Deadlock; MariaDB's snapshot conflict; InnoDB out of room for locks; deadlock in XA; a
     // cluster that rolled back while committing.
     constexpr std::array ending{1213, 1020, 1206, 1614, 3101};
-    return std::find(ending.begin(), ending.end(), code) != ending.end();
+    return std::ranges::find(ending, code) != ending.end();
 }
 
 }  // namespace leasehold::mysql

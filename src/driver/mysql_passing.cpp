@@ -65,14 +65,13 @@ constexpr std::array passing{
     9001,  // ProxySQL: none of its servers took the connection in time
 };
 
-static_assert(std::is_sorted(passing.begin(), passing.end()));
+static_assert(std::ranges::is_sorted(passing));
 
 bool mentions(std::string_view words, std::string_view lower) {
     const auto is_same = [](char said, char wanted) {
         return std::tolower(static_cast<unsigned char>(said)) == wanted;
     };
-    return std::search(words.begin(), words.end(), lower.begin(), lower.end(), is_same) !=
-           words.end();
+    return !std::ranges::search(words, lower, is_same).empty();
 }
 
 // Both client libraries also say 2026 when a line is cut within the handshake. Faults of
@@ -97,9 +96,8 @@ bool is_lasting_tls_problem(std::string_view words) {
         "version",
         "support",
         "fips"};
-    return std::any_of(lasting.begin(), lasting.end(), [words](std::string_view each) {
-        return mentions(words, each);
-    });
+    const auto is_there = [words](std::string_view each) { return mentions(words, each); };
+    return std::ranges::any_of(lasting, is_there);
 }
 
 }  // namespace
@@ -110,7 +108,7 @@ bool may_connect_later_mysql(int native_code, std::string_view words) noexcept {
     // A name that does not exist stays so; the resolver's "try again" (EAI_AGAIN) does not.
     if (native_code == unknown_host) return mentions(words, "(-3)");
     if (native_code == tls) return !is_lasting_tls_problem(words);
-    return std::binary_search(passing.begin(), passing.end(), native_code);
+    return std::ranges::binary_search(passing, native_code);
 }
 
 }  // namespace leasehold

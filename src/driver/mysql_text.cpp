@@ -90,10 +90,7 @@ transaction_step step_of(std::string_view statement) {
     const std::vector<std::string> words = statement_words(statement, engine::mysql, 6);
     if (words.empty()) return transaction_step::none;
     const auto has = [&words](std::string_view wanted) {
-        for (const std::string& each : words) {
-            if (each == wanted) return true;
-        }
-        return false;
+        return std::ranges::find(words, wanted) != words.end();
     };
     if (words[0] == "BEGIN" && !has("NOT")) return transaction_step::begins;  // BEGIN NOT ATOMIC
     if (words[0] == "START" && has("TRANSACTION")) return transaction_step::begins;
