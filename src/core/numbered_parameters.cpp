@@ -1,9 +1,9 @@
 #include "core/numbered_parameters.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
+#include "core/number_in.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -85,13 +85,9 @@ std::size_t end_of_dollar_quoted(std::string_view sql, std::size_t at) {
 }
 
 std::size_t number_of(std::string_view written) {
-    std::size_t number = 0;
-    const char* const end = written.data() + written.size();
-    const auto [stop, failure] = std::from_chars(written.data(), end, number);
-    if (failure != std::errc{} || stop != end || number < 1 || number > max_number) {
-        refuse("a parameter's number in a statement is 1 to " + std::to_string(max_number));
-    }
-    return number;
+    const auto number = number_in<std::size_t>(written);
+    if (number && *number >= 1 && *number <= max_number) return *number;
+    refuse("a parameter's number in a statement is 1 to " + std::to_string(max_number));
 }
 
 // The text of `$1` alone: a further character that a name may have makes it a name.

@@ -1,9 +1,9 @@
 #include "leasehold/value.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/model_engine.hpp"
+#include "core/number_in.hpp"
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
 
@@ -20,16 +20,10 @@ namespace {
     );
 }
 
-// The number that a text consists of.
 template <class Number>
-std::optional<Number> number_in(const value::alternatives& held) {
-    const auto* const digits = std::get_if<std::string>(&held);
-    if (digits == nullptr || digits->empty()) return std::nullopt;
-    Number number{};
-    const char* const end = digits->data() + digits->size();
-    const auto [stop, failure] = std::from_chars(digits->data(), end, number);
-    if (failure != std::errc{} || stop != end) return std::nullopt;
-    return number;
+std::optional<Number> number_in_text(const value::alternatives& held) {
+    const auto* const text = std::get_if<std::string>(&held);
+    return text ? number_in<Number>(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -54,7 +48,7 @@ void value::refuse(std::uint64_t number) {
 
 std::int64_t value::integer() const {
     if (const auto* number = std::get_if<std::int64_t>(&held_)) return *number;
-    if (const auto number = number_in<std::int64_t>(held_)) return *number;
+    if (const auto number = number_in_text<std::int64_t>(held_)) return *number;
     wrong_type("an integer", *this);
 }
 
@@ -68,7 +62,7 @@ bool value::boolean() const {
 double value::real() const {
     if (const auto* number = std::get_if<double>(&held_)) return *number;
     if (const auto* whole = std::get_if<std::int64_t>(&held_)) return static_cast<double>(*whole);
-    if (const auto number = number_in<double>(held_)) return *number;
+    if (const auto number = number_in_text<double>(held_)) return *number;
     wrong_type("a real number", *this);
 }
 

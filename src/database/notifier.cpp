@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "core/clock_source.hpp"
+#include "core/number_in.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -81,15 +81,10 @@ std::optional<std::pair<std::string, std::uint16_t>> host_and_port(std::string_v
         host = given.substr(0, given.find(':'));
         port = given.substr(given.find(':'));
     }
-    std::uint16_t number = 0;
-    if (!port.empty()) {
-        port.remove_prefix(1);
-        const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), number);
-        if (failure != std::errc{} || end != port.data() + port.size() || number == 0) {
-            return std::nullopt;
-        }
-    }
-    return std::pair{std::string{host}, number};
+    if (port.empty()) return std::pair{std::string{host}, std::uint16_t{0}};
+    const auto number = number_in<std::uint16_t>(port.substr(1));
+    if (!number || *number == 0) return std::nullopt;
+    return std::pair{std::string{host}, *number};
 }
 
 // Size 0 if `given` is no numeric address. A host name is refused: a datagram must not wait for a

@@ -1,10 +1,10 @@
 #include "database/schema_check.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string_view>
 
+#include "core/number_in.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -29,11 +29,8 @@ std::optional<int> oldest_that_may_go_on(std::string_view name) {
     constexpr std::string_view mark = "_from_";
     const auto at = name.rfind(mark);
     if (at == std::string_view::npos) return std::nullopt;
-    const char* const begin = name.data() + at + mark.size();
-    const char* const end = name.data() + name.size();
-    int version = 0;
-    const auto [rest, problem] = std::from_chars(begin, end, version);
-    if (problem != std::errc{} || rest != end || version < 1) return std::nullopt;
+    const auto version = number_in<int>(name.substr(at + mark.size()));
+    if (version && *version < 1) return std::nullopt;
     return version;
 }
 

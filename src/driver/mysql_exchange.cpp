@@ -1,12 +1,12 @@
 #include "driver/mysql_exchange.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/broken_pipe.hpp"
+#include "core/number_in.hpp"
 
 namespace leasehold::mysql {
 namespace {
@@ -39,23 +39,14 @@ column_kind kind_of(int type) {
     }
 }
 
-template <typename number>
-bool parse(const std::string& text, number& into) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, into);
-    return failure == std::errc{} && stop == end;
-}
-
 value decoded(column_kind kind, std::string text) {
-    std::int64_t whole = 0;
-    double real = 0;
     switch (kind) {
         case column_kind::integer:
             // Unsigned and beyond 63 bits: keeps the digits, rather than another number.
-            if (parse(text, whole)) return value{whole};
+            if (const auto whole = number_in<std::int64_t>(text)) return value{*whole};
             break;
         case column_kind::real:
-            if (parse(text, real)) return value{real};
+            if (const auto real = number_in<double>(text)) return value{*real};
             break;
         case column_kind::bytes:
             return value{blob{std::move(text)}};

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "core/number_in.hpp"
 #include "driver/mysql_option_file.hpp"
 #include "leasehold/error.hpp"
 
@@ -72,10 +72,8 @@ void read_user(std::string_view text, draft& into) {
 
 // The port; 0 if the text is no port.
 int port_of(std::string_view text) {
-    int port = 0;
-    const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
-    const bool is_number = failure == std::errc{} && stop == text.data() + text.size();
-    return is_number && port >= 1 && port <= 65535 ? port : 0;
+    const int port = number_in<int>(text).value_or(0);
+    return port >= 1 && port <= 65535 ? port : 0;
 }
 
 void read_host(std::string_view text, address& into) {

@@ -2,10 +2,10 @@
 
 #include <libpq-fe.h>
 
-#include <charconv>
 #include <memory>
 #include <string>
 
+#include "core/number_in.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
@@ -34,11 +34,8 @@ void require_ports(std::string_view ports) {
     for (std::size_t first = 0; first <= ports.size();) {
         const std::string_view port = ports.substr(first, ports.find(',', first) - first);
         first += port.size() + 1;
-        int number = 0;
-        const auto [stop, failure] =
-            std::from_chars(port.data(), port.data() + port.size(), number);
-        const bool is_number = failure == std::errc{} && stop == port.data() + port.size();
-        if (port.empty() || (is_number && number >= 1 && number <= 65535)) continue;
+        const int number = number_in<int>(port).value_or(0);
+        if (port.empty() || (number >= 1 && number <= 65535)) continue;
         refuse(
             "its port is not a number from 1 to 65535; in user and password write %40 for @, %2F "
             "for /, %3A for a colon"

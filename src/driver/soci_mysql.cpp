@@ -1,10 +1,10 @@
 #include "driver/soci_mysql.hpp"
 
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/number_in.hpp"
 #include "driver/mysql_errors.hpp"
 #include "driver/mysql_lent.hpp"
 #include "driver/mysql_text.hpp"
@@ -22,12 +22,9 @@ using result_handle = std::unique_ptr<MYSQL_RES, result_closer>;
 
 template <class Number>
 value number_or_text(std::string text) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, number);
     // Unsigned and beyond 63 bits: keeps the digits, rather than another number.
-    if (failure != std::errc{} || stop != end) return {std::move(text)};
-    return {number};
+    if (const auto number = number_in<Number>(text)) return {*number};
+    return {std::move(text)};
 }
 
 value bits(const std::string& bytes) {

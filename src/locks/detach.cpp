@@ -1,10 +1,10 @@
 #include "leasehold/detach.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/handle_maker.hpp"
+#include "core/number_in.hpp"
 #include "locks/acquire.hpp"
 #include "locks/adopt.hpp"
 #include "locks/hold_store.hpp"
@@ -94,17 +94,13 @@ std::string detached_lease::text() const {
 
 detached_lease detached_lease::from_text(std::string_view text) {
     if (next_word(text) != first_word) refuse_text();
-    const std::string_view digits = next_word(text);
-    std::int64_t number = 0;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (read.ec != std::errc{} || read.ptr != digits.data() + digits.size() || number < 1) {
-        refuse_text();
-    }
+    const auto number = number_in<std::int64_t>(next_word(text));
+    if (!number || *number < 1) refuse_text();
     const auto owner = owner_id::from_text(next_word(text));
     const std::string_view lives_with = next_word(text);
     std::optional<session_id> session;
     if (lives_with != no_session) session = session_id::from_text(lives_with);
-    return {leasehold::key{text}, owner, {number}, session};
+    return {leasehold::key{text}, owner, {*number}, session};
 }
 
 detached_lease detach(lease&& held) {

@@ -1,12 +1,12 @@
 // Passes a session whole to another process: its text, and its leases made anew there.
 // src/session/detached.cpp moves its row from one to the other.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/handle_maker.hpp"
+#include "core/number_in.hpp"
 #include "leasehold/detach.hpp"
 #include "locks/acquire.hpp"
 #include "locks/lease.hpp"
@@ -33,7 +33,7 @@ public:
     bool is_at_end() const noexcept { return rest_.empty(); }
     std::string_view word() { return take(rest_.find(' ')); }
     std::int64_t number(std::int64_t least, std::int64_t most) {
-        return number_in(word(), least, most);
+        return checked(word(), least, most);
     }
     std::string_view counted() {
         constexpr std::int64_t max_bytes = 255;
@@ -43,7 +43,7 @@ public:
         const std::string_view text = word();
         if (text == no_term) return std::nullopt;
         constexpr std::int64_t longest = 366LL * 24 * 3600 * 1'000'000;
-        return std::chrono::microseconds{number_in(text, 0, longest)};
+        return std::chrono::microseconds{checked(text, 0, longest)};
     }
 
 private:
@@ -53,13 +53,10 @@ private:
         rest_.remove_prefix(size + 1);
         return taken;
     }
-    static std::int64_t number_in(std::string_view text, std::int64_t least, std::int64_t most) {
-        std::int64_t number = 0;
-        const char* const end = text.data() + text.size();
-        const auto [rest, problem] = std::from_chars(text.data(), end, number);
-        const bool is_number = problem == std::errc{} && rest == end;
-        if (!is_number || number < least || number > most) refuse_session_text();
-        return number;
+    static std::int64_t checked(std::string_view text, std::int64_t least, std::int64_t most) {
+        const auto number = number_in<std::int64_t>(text);
+        if (!number || *number < least || *number > most) refuse_session_text();
+        return *number;
     }
 
     std::string_view rest_;

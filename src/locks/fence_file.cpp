@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "core/number_in.hpp"
 #include "leasehold/error.hpp"
 #include "locks/keep_asking.hpp"
 
@@ -67,11 +67,8 @@ std::optional<fencing_token> read_number(const std::filesystem::path& path) {
     }
     std::string text;
     std::getline(in, text);
-    std::int64_t number = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (read.ec == std::errc{} && read.ptr == text.data() + text.size() && number > 0) {
-        return fencing_token{number};
-    }
+    const auto number = number_in<std::int64_t>(text);
+    if (number && *number > 0) return fencing_token{*number};
     throw error(
         errc::database_error,
         "'" + path.string() + "' does not hold a fencing token; whoever wrote it did not use " +
