@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/hexadecimal.hpp"
 #include "core/number_in.hpp"
 #include "driver/mysql_option_file.hpp"
 #include "leasehold/error.hpp"
@@ -26,21 +27,14 @@ bool is_one_of(char each, std::string_view others) {
     return is_letter || (each >= '0' && each <= '9') || others.find(each) != std::string_view::npos;
 }
 
-int digit_of(char each) {
-    if (each >= '0' && each <= '9') return each - '0';
-    if (each >= 'a' && each <= 'f') return each - 'a' + 10;
-    if (each >= 'A' && each <= 'F') return each - 'A' + 10;
-    return -1;
-}
-
 std::string decode(std::string_view text) {
     std::string plain;
     plain.reserve(text.size());
     for (std::size_t at = 0; at < text.size(); ++at) {
         char each = text[at];
         if (each == '%') {
-            const int high = at + 2 < text.size() ? digit_of(text[at + 1]) : -1;
-            const int low = at + 2 < text.size() ? digit_of(text[at + 2]) : -1;
+            const int high = at + 2 < text.size() ? hexadecimal_value(text[at + 1]) : -1;
+            const int low = at + 2 < text.size() ? hexadecimal_value(text[at + 2]) : -1;
             if (high < 0 || low < 0) refuse("a % is not followed by two hexadecimal digits");
             each = static_cast<char>(high * 16 + low);
             at += 2;

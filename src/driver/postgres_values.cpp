@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/hexadecimal.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
@@ -41,21 +42,14 @@ Number number_from(std::string_view text) {
     return number;
 }
 
-int nibble(char digit) noexcept {
-    if (digit >= '0' && digit <= '9') return digit - '0';
-    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-    return -1;
-}
-
 // Reads both forms of bytea_output: a lent or pooled connection may have either.
 blob bytes_from(std::string_view text) {
     if (text.substr(0, 2) == "\\x") {
         blob bytes;
         bytes.bytes.reserve(text.size() / 2);
         for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
-            const int high = nibble(text[at]);
-            const int low = nibble(text[at + 1]);
+            const int high = hexadecimal_value(text[at]);
+            const int low = hexadecimal_value(text[at + 1]);
             if (high < 0 || low < 0) {
                 throw error{errc::database_error, "PostgreSQL sent bytes that cannot be read"};
             }
