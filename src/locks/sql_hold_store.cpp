@@ -59,20 +59,19 @@ std::optional<described_hold> sql_hold_store::describe(
 std::vector<lock_info> sql_hold_store::list(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
-    const parameters range{
-        blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
     std::vector<lock_info> held;
-    for (const row& each : read(on, "list", range).rows) held.push_back(described_in(each));
+    const result found = read(on, "list", values_of_page(prefix, after, limit));
+    for (const row& each : found.rows) held.push_back(described_in(each));
     return held;
 }
 
 std::vector<lock_info> sql_hold_store::list_free(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
-    const parameters range{
-        blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
     std::vector<lock_info> all;
-    const result found = how_->read(on, how_->of(locks_sql, "free_keys")["list"], range);
+    const result found = how_->read(
+        on, how_->of(locks_sql, "free_keys")["list"], values_of_page(prefix, after, limit)
+    );
     for (const row& each : found.rows) all.push_back(free_in(each));
     return all;
 }

@@ -123,7 +123,7 @@ std::vector<lock_info> sql_holder_store::list(
 }
 
 std::optional<header_info> sql_holder_store::header(connection& on, const key& name) {
-    auto found = headers_between(on, name.name(), name.name() + '\0', 1);
+    auto found = headers_in(on, {blob{name.name()}, blob{name.name() + '\0'}, 1});
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
@@ -131,15 +131,13 @@ std::optional<header_info> sql_holder_store::header(connection& on, const key& n
 std::vector<header_info> sql_holder_store::headers(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
-    return headers_between(on, first_of_page(prefix, after), end_of_prefix(prefix), limit);
+    return headers_in(on, values_of_page(prefix, after, limit));
 }
 
-std::vector<header_info> sql_holder_store::headers_between(
-    connection& on, std::string first, std::string end, int limit
-) const {
+std::vector<header_info> sql_holder_store::headers_in(connection& on, const parameters& range)
+    const {
     using column = columns::holder::headers;
     std::vector<header_info> found;
-    const parameters range{blob{std::move(first)}, blob{std::move(end)}, std::max(limit, 0)};
     for (const row& each : read(on, "headers", range).rows) {
         found.push_back(
             {.key = each.bytes(column::key),

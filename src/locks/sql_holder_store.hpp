@@ -51,10 +51,8 @@ protected:
     static holder_result verdict_in(const row& from, std::size_t first);
 
 private:
-    // The headers from `first` on, and before `end`.
-    std::vector<header_info> headers_between(
-        connection& on, std::string first, std::string end, int limit
-    ) const;
+    // `range`: as values_of_page().
+    std::vector<header_info> headers_in(connection& on, const parameters& range) const;
 };
 
 }  // namespace leasehold

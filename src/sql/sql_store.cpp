@@ -47,6 +47,10 @@ parameters values_of(const acquire_request& wanted) {
         text_or_null(wanted.metadata)};
 }
 
+parameters values_of_page(std::string_view prefix, std::string_view after, int limit) {
+    return {blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
+}
+
 parameters joined(parameters first, const parameters& more) {
     first.insert(first.end(), more.begin(), more.end());
     return first;

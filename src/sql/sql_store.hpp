@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/thread_mutex.hpp"
+#include "leasehold/error.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "locks/hold_store.hpp"
@@ -87,6 +88,21 @@ protected:
     const statements& texts_;
 };
 
+// Carries out `ask`. Nullopt if this user lacks the right, or its transactions or this server take
+// no changes: `refusal`, unless it is null, has that error then.
+template <class Ask>
+std::optional<result> where_allowed(Ask&& ask, std::optional<error>* refusal = nullptr) {
+    try {
+        return ask();
+    } catch (const error& refused) {
+        const bool may_not =
+            refused.code() == errc::permission_denied || refused.code() == errc::read_only;
+        if (!may_not) throw;
+        if (refusal) *refusal = refused;
+        return std::nullopt;
+    }
+}
+
 // Values as statements take them.
 inline value value_of(const key& name) {
     return blob{name.name()};
@@ -105,6 +121,8 @@ value text_or_null(const std::string& text);
 parameters values_of(const hold& held);
 // key, owner, session, node_info, term or null, delay, metadata or null
 parameters values_of(const acquire_request& wanted);
+// the bounds of the keys that begin with `prefix`, greater than `after`; at most how many
+parameters values_of_page(std::string_view prefix, std::string_view after, int limit);
 parameters joined(parameters first, const parameters& more);
 
 }  // namespace leasehold

@@ -16,15 +16,9 @@ std::optional<result> if_allowed(
     const parameters& values,
     std::optional<error>* refusal = nullptr
 ) {
-    try {
-        return how.write(on, how.of(locks_sql, "row_lock")[name], values);
-    } catch (const error& failure) {
-        const bool may_not =
-            failure.code() == errc::permission_denied || failure.code() == errc::read_only;
-        if (!may_not) throw;
-        if (refusal) *refusal = failure;
-        return std::nullopt;
-    }
+    return where_allowed(
+        [&] { return how.write(on, how.of(locks_sql, "row_lock")[name], values); }, refusal
+    );
 }
 
 // nullopt if the answer is not known: then the refusal says why.

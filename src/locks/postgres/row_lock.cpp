@@ -10,14 +10,10 @@ namespace {
 
 // nullopt if this user lacks the right to lock rows, or this server takes no locks.
 std::optional<bool> is_locked(const sql_dialect& how, connection& on, const parameters& key) {
-    try {
-        return only_integer(how.write(on, how.of(locks_sql, "row_lock")["is_locked"], key)) != 0;
-    } catch (const error& failure) {
-        const bool may_not =
-            failure.code() == errc::permission_denied || failure.code() == errc::read_only;
-        if (!may_not) throw;
-        return std::nullopt;
-    }
+    const auto said = where_allowed([&] {
+        return how.write(on, how.of(locks_sql, "row_lock")["is_locked"], key);
+    });
+    return said ? std::optional{only_integer(*said) != 0} : std::nullopt;
 }
 
 }  // namespace

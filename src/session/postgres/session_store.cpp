@@ -1,27 +1,11 @@
 // The part of sessions that is PostgreSQL's own. The statements: session.sql.
 #include "session/sql_session_store.hpp"
 
-#include "core/hexadecimal.hpp"
+#include "sql/postgres/array_text.hpp"
 #include "sql/postgres/dialect.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
-
-// The text of an array of bytea, or of numbers.
-template <class Element>
-std::string array_of(const std::vector<waiter_id>& from, Element&& element) {
-    std::string text = "{";
-    for (const waiter_id& each : from) {
-        if (text.size() > 1) text += ',';
-        text += element(each);
-    }
-    return text + "}";
-}
-
-// A quoted element of an array, in which the backslash is escaped.
-std::string bytes_element(std::string_view bytes) {
-    return "\"\\\\x" + in_hexadecimal(bytes) + '"';
-}
 
 class postgres_session_store final : public sql_session_store {
 public:
@@ -56,19 +40,6 @@ public:
     }
 
 private:
-    // nullopt for a role that lacks the right, or whose transactions begin read-only.
-    template <class Ask>
-    static std::optional<result> where_allowed(Ask&& ask) {
-        try {
-            return ask();
-        } catch (const error& refused) {
-            const bool may_not =
-                refused.code() == errc::permission_denied || refused.code() == errc::read_only;
-            if (!may_not) throw;
-            return std::nullopt;
-        }
-    }
-
     // No key has a NUL, so that this name is no program's resource.
     static value timeline_row(connection& on) {
         return blob{std::string{"\0timeline/", 10} + on.server().place};
@@ -125,19 +96,11 @@ private:
 
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override {
-        const auto key_of = [](const waiter_id& each) { return bytes_element(each.key.name()); };
-        const auto owner_of = [](const waiter_id& each) {
-            return bytes_element(each.owner.bytes());
-        };
-        const auto ticket_of = [](const waiter_id& each) { return std::to_string(each.ticket); };
-        write(
-            on,
-            "remove",
-            {value_of(id),
-             array_of(unless, key_of),
-             array_of(unless, owner_of),
-             array_of(unless, ticket_of)}
-        );
+        array_texts lists(3);
+        for (const waiter_id& each : unless) {
+            lists.add({value_of(each.key), value_of(each.owner), each.ticket});
+        }
+        write(on, "remove", joined({value_of(id)}, lists.values()));
     }
 };
 
