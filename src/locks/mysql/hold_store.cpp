@@ -19,10 +19,12 @@ public:
         const parameters values = values_of(wanted);
         if (auto answer = try_small(on, wanted, values)) return *std::move(answer);
         return despite_deadlocks([&] {
-            attempt made = ask(on, "try_acquire", values);
+            const auto try_it = [&] { return ask(on, "try_acquire", values); };
+            attempt made = try_it();
             const bool is_new = !made.key_is_known;
             if (is_new && made.answer.status == acquire_status::busy) {
-                made = add_key_and_ask(on, values);
+                const auto add_key = [&] { return ask(on, "insert_and_acquire", values); };
+                made = insert_or(add_key, try_it);
                 made.key_is_known = false;
             }
             note(wanted.key, made);
@@ -162,15 +164,6 @@ private:
 
     attempt ask(connection& on, std::string_view name, const parameters& values) const {
         return attempt_in(send(on, texts_[name], values).rows.at(0));
-    }
-
-    attempt add_key_and_ask(connection& on, const parameters& values) const {
-        try {
-            return ask(on, "insert_and_acquire", values);
-        } catch (const error& failure) {
-            if (failure.native_code() != duplicate_key_code) throw;
-        }
-        return ask(on, "try_acquire", values);
     }
 };
 

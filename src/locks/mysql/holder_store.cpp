@@ -27,7 +27,6 @@ private:
     };
 
     attempt ask(connection& on, std::string_view name, const parameters& values) const;
-    attempt add_header_and_ask(connection& on, const parameters& values) const;
     bool bury_the_dead(connection& on, const holder_request& wanted) const;
     std::vector<lock_info> force(connection& on, const value& name) const;
 };
@@ -74,8 +73,11 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
                 if (has_buried && !has_got_on) break;
                 has_buried = true;
             }
-            made = made.key_is_known ? ask(on, "try_acquire", values(has_buried))
-                                     : add_header_and_ask(on, values(has_buried));
+            const auto try_it = [&] { return ask(on, "try_acquire", values(has_buried)); };
+            const auto add_header = [&] {
+                return ask(on, "insert_and_acquire", values(has_buried));
+            };
+            made = made.key_is_known ? try_it() : insert_or(add_header, try_it);
         }
         if (made.is_open) made.answer.status = holder_status::busy;
         return made.answer;
@@ -100,17 +102,6 @@ bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wan
         count += next.send(on);
     }
     return count > 0;
-}
-
-mysql_holder_store::attempt mysql_holder_store::add_header_and_ask(
-    connection& on, const parameters& values
-) const {
-    try {
-        return ask(on, "insert_and_acquire", values);
-    } catch (const error& failure) {
-        if (failure.native_code() != duplicate_key_code) throw;
-    }
-    return ask(on, "try_acquire", values);
 }
 
 std::vector<lock_info> mysql_holder_store::force_release(connection& on, const key& name) {

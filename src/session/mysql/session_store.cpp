@@ -112,13 +112,9 @@ server_environment mysql_session_store::environment(connection& on) {
 
 bool mysql_session_store::start(connection& on, const session_start& session) {
     const parameters values = values_of_start(session);
+    const auto send_one = [&](const char* name) { return send(on, texts_[name], values); };
     const result answer = despite_deadlocks([&] {
-        try {
-            return send(on, texts_["insert"], values);
-        } catch (const error& failure) {
-            if (failure.native_code() != duplicate_key_code) throw;
-            return send(on, texts_["restart"], values);
-        }
+        return insert_or([&] { return send_one("insert"); }, [&] { return send_one("restart"); });
     });
     return answer.affected_rows > 0;
 }

@@ -41,6 +41,17 @@ private:
 // transaction that is open. Parts on a connection that was lent are sent one by one.
 result send_in_transaction(connection& on, const statement& what, const parameters& values);
 
+// Calls `insert`; where another insert of its key was faster, `otherwise`.
+template <class Insert, class Otherwise>
+auto insert_or(Insert&& insert, Otherwise&& otherwise) {
+    try {
+        return insert();
+    } catch (const error& failure) {
+        if (failure.native_code() != duplicate_key_code) throw;
+    }
+    return otherwise();
+}
+
 // A list of numbers in the form that statements take: JSON.
 template <class Numbers>
 std::string list_of(const Numbers& numbers) {
