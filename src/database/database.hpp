@@ -76,6 +76,17 @@ public:
     auto use(Use&& with) {
         return use(bounds{}, std::forward<Use>(with));
     }
+    // Carries out one operation of a store: ask(of_call, &hold_store::find_grant, name, owner).
+    template <class Store, class Answer, class... Wanted, class... Given>
+    Answer ask(
+        const bounds& of_call,
+        Answer (Store::*operation)(connection&, Wanted...),
+        const Given&... given
+    ) {
+        return use(of_call, [&](connection& on, store_set& stores) {
+            return (stores.get<Store>().*operation)(on, given...);
+        });
+    }
     // As use(), but only to read: it also admits a server that programs refuse, such as a standby.
     template <class Use>
     auto use_to_read(const bounds& of_call, Use&& with) {

@@ -186,17 +186,15 @@ private:
     }
 
     std::optional<lock_info> holder_now(const bounds& of_call) {
-        auto seen = within().database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<hold_store>().describe(on, request_->key, false);
-        });
+        auto seen = within().database().ask(of_call, &hold_store::describe, request_->key, false);
         if (!seen || !seen->info.is_held) return std::nullopt;
         return std::move(seen->info);
     }
 
     bool find(const bounds& of_call) override {
-        token_ = within().database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<hold_store>().find_grant(on, request_->key, request_->owner);
-        });
+        token_ = within().database().ask(
+            of_call, &hold_store::find_grant, request_->key, request_->owner
+        );
         return token_.has_value();
     }
 

@@ -234,9 +234,7 @@ public:
         return keep_asking(limit, polls_, session_->over(), false, [&] {
             session_->require_live(of_call);
             const auto present =
-                session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                    return stores.get<holder_store>().holders_of(on, key());
-                });
+                session_->database().ask(of_call, &holder_store::holders_of, key());
             return std::none_of(present.begin(), present.end(), [&](const lock_info& each) {
                 return each.token == inside.token();
             });

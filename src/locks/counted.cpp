@@ -97,9 +97,9 @@ void seeker::prepare() {
 }
 
 holder_result seeker::ask(const bounds& of_call) {
-    return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-        return stores.get<holder_store>().try_acquire(on, request_for(*session_, wish_, owner_));
-    });
+    return session_->database().ask(
+        of_call, &holder_store::try_acquire, request_for(*session_, wish_, owner_)
+    );
 }
 
 // The remembered facts about the key may be old: too few permits for the wish, or another number
@@ -108,9 +108,7 @@ holder_result seeker::ask(const bounds& of_call) {
 holder_result seeker::ask_following(const bounds& of_call) {
     constexpr int max_asked = 8;
     if (wish_.permits > wish_.capacity) {
-        const auto seen = session_->database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<holder_store>().tally(on, wish_.name);
-        });
+        const auto seen = session_->database().ask(of_call, &holder_store::tally, wish_.name);
         if (seen && seen->kind == wish_.kind) wish_.capacity = seen->capacity;
     }
     holder_result answer;
@@ -143,9 +141,8 @@ attempt_event seeker::send(const bounds& of_call) {
 }
 
 bool seeker::find(const bounds& of_call) {
-    const auto found = session_->database().use(of_call, [&](connection& on, store_set& stores) {
-        return stores.get<holder_store>().find_grant(on, wish_.name, owner_);
-    });
+    const auto found =
+        session_->database().ask(of_call, &holder_store::find_grant, wish_.name, owner_);
     // The row exists in either case: if it still has the token it had, the upgrade was not done.
     if (!found || (wish_.instead_of && *found == wish_.instead_of->what().token)) return false;
     answer_.token = *found;
@@ -214,9 +211,9 @@ void seeker::announce() {
     notices_when_announced_.reset();
     const auto notices = session_->notices();
     try {
-        session_->database().use(of_call_, [&](connection& on, store_set& stores) {
-            stores.get<holder_store>().announce(on, request_for(*session_, wish_, *announced_));
-        });
+        session_->database().ask(
+            of_call_, &holder_store::announce, request_for(*session_, wish_, *announced_)
+        );
         notices_when_announced_ = notices;
     } catch (const error& failure) {
         if (!failure.is_transient()) throw;
@@ -235,9 +232,7 @@ void seeker::withdraw() noexcept {
     if (!session_->may_part()) return settle_later();
     const bounds until = session_->parting();
     const auto take_back = [&](int) {
-        session_->database().use(until, [&](connection& on, store_set& stores) {
-            stores.get<holder_store>().withdraw(on, wish_.name, owner);
-        });
+        session_->database().ask(until, &holder_store::withdraw, wish_.name, owner);
     };
     try {
         repeat(take_back, [&](const error&) { return session_->may_part_again(until); });

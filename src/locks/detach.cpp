@@ -66,9 +66,7 @@ void require_from_elsewhere(const session::implementation& within, const detache
 }
 
 adopt_status ask_to_adopt(session::implementation& within, const adoption& wanted) {
-    return within.database().use([&](connection& on, store_set& stores) {
-        return stores.get<hold_store>().adopt(on, wanted);
-    });
+    return within.database().ask(bounds{}, &hold_store::adopt, wanted);
 }
 
 // Looks for a hold that was adopted a moment ago, and is watched. If it lived with this session
@@ -133,9 +131,7 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     inside.supersede();  // the lease must be lost here before the term is given away
     try {
         const bool is_given =
-            inside.within().database().use([&](connection& on, store_set& stores) {
-                return stores.get<hold_store>().give_term(on, what, term);
-            });
+            inside.within().database().ask(bounds{}, &hold_store::give_term, what, term);
         if (is_given) return {what.key, what.owner, what.token, std::nullopt};
     } catch (const error&) {
         inside.within().settle_later(what.key, what.owner);

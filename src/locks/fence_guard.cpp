@@ -32,9 +32,7 @@ void fence_guard::admit_in(transaction_ref tx, const key& resource, fencing_toke
 }
 
 std::optional<fencing_token> fence_guard::highest(const key& resource) const {
-    return guarded_.inner()->use([&](connection& on, store_set& stores) {
-        return stores.get<fence_store>().highest(on, resource);
-    });
+    return guarded_.inner()->ask(bounds{}, &fence_store::highest, resource);
 }
 
 }  // namespace leasehold

@@ -130,9 +130,7 @@ bool holding::extend_term(grant& which, std::chrono::microseconds term) {
         const auto end = local_clock::now() + term - margin_of(*session_, term);
         if (!session_->change_term(which, std::min(end, *which.term_end()))) return false;
         const bool is_extended =
-            session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<hold_store>().extend_term(on, what, term);
-            });
+            session_->database().ask(of_call, &hold_store::extend_term, what, term);
         if (is_extended && session_->change_term(which, end)) return true;
         if (!is_extended) {
             lose(which, loss_reason::taken_over);

@@ -47,9 +47,7 @@ public:
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();
         const auto arrived =
-            session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<holder_store>().arrive(on, inner->what());
-            });
+            session_->database().ask(of_call, &holder_store::arrive, inner->what());
         if (!arrived) {
             static_cast<void>(place.verify());  // tells the listeners that it is lost
             refuse_lost();
@@ -60,10 +58,7 @@ public:
 
     // The session need not be live.
     latch_tally tally(const bounds& of_call = {}) {
-        const auto found =
-            session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<holder_store>().tally(on, key());
-            });
+        const auto found = session_->database().ask(of_call, &holder_store::tally, key());
         if (!found || (found->arrived == 0 && found->present == 0)) return {};
         holder_result other;
         other.kind = found->kind;

@@ -33,9 +33,7 @@ void require_valid_metadata(std::string_view metadata) {
 std::optional<leader_info> look(
     database::implementation& at, const key& name, const bounds& of_call = {}
 ) {
-    const auto seen = at.use(of_call, [&](connection& on, store_set& stores) {
-        return stores.get<hold_store>().describe(on, name, false);
-    });
+    const auto seen = at.ask(of_call, &hold_store::describe, name, false);
     if (!seen || !seen->info.is_held) return std::nullopt;
     return leader_info{
         .token = seen->info.token,
@@ -135,12 +133,9 @@ public:
         for (int attempt = 1;; ++attempt) {
             if (lease_.why_lost() != loss_reason::none) break;
             try {
-                const bool is_said =
-                    session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                        return stores.get<hold_store>().set_metadata(
-                            on, lease_.inner()->what(), said
-                        );
-                    });
+                const bool is_said = session_->database().ask(
+                    of_call, &hold_store::set_metadata, lease_.inner()->what(), said
+                );
                 if (is_said) return;
                 if (!lease_.verify()) break;
             } catch (const error& failure) {

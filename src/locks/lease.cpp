@@ -179,9 +179,8 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
 
 // False, and nothing changed, if it is no longer held so, or somebody waits.
 bool lease::implementation::release_with_row(const bounds& of_call) {
-    const bool is_done = session_->database().use(of_call, [&](connection& on, store_set& stores) {
-        return stores.get<session_store>().end_with_release(on, session_->id(), what());
-    });
+    const bool is_done =
+        session_->database().ask(of_call, &session_store::end_with_release, session_->id(), what());
     if (is_done) session_->note_row_gone();
     return is_done;
 }

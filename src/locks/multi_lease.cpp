@@ -44,9 +44,7 @@ void multi_lease::implementation::pass_loss_on::operator()() const {
 
 bool multi_lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const auto found = session_->database().use([&](connection& on, store_set& stores) {
-        return stores.get<hold_store>().standings(on, holds());
-    });
+    const auto found = session_->database().ask(bounds{}, &hold_store::standings, holds());
     for (std::size_t at = 0; at < grants_.size(); ++at) {
         if (found[at] == standing::gone) lose(*grants_[at], loss_reason::taken_over);
     }

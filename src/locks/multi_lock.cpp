@@ -81,9 +81,7 @@ private:
     }
 
     bool find(const bounds& of_call) override {
-        auto found = session_->database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<hold_store>().find_grants(on, keys_, owner_);
-        });
+        auto found = session_->database().ask(of_call, &hold_store::find_grants, keys_, owner_);
         if (!found) return false;
         answer_.tokens = *std::move(found);
         return true;

@@ -90,9 +90,7 @@ acquisition mutex::implementation::keep(std::shared_ptr<grant> granted) {
 acquisition mutex::implementation::busy_now(const std::optional<lock_info>& before) const {
     std::optional<described_hold> now;
     try {
-        now = session_->database().use(session_->parting(), [&](connection& on, store_set& stores) {
-            return stores.get<hold_store>().describe(on, key_, true);
-        });
+        now = session_->database().ask(session_->parting(), &hold_store::describe, key_, true);
     } catch (const error& failure) {
         if (!failure.is_transient()) throw;
         return acquisition{before, key_};
@@ -111,9 +109,7 @@ std::shared_ptr<grant> mutex::implementation::reenter(
     if (held->depth().count == 0) return nullptr;
     std::optional<std::int64_t> count;
     try {
-        count = session_->database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<hold_store>().reenter(on, held->what());
-        });
+        count = session_->database().ask(of_call, &hold_store::reenter, held->what());
     } catch (const error&) {
         held->depth().is_uncertain = true;
         throw;

@@ -72,11 +72,9 @@ public:
         const bounds of_call = session_->one_request();
         reduced->permits() = permits;
         const auto reduce = [&](int) {
-            return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<holder_store>().reduce(
-                    on, reduced->what(), hold_mode::shared, permits
-                );
-            });
+            return session_->database().ask(
+                of_call, &holder_store::reduce, reduced->what(), hold_mode::shared, permits
+            );
         };
         if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) return;
         static_cast<void>(held.verify());  // tells the listeners that it is lost
@@ -84,9 +82,7 @@ public:
     }
 
     std::int64_t free_permits() const {
-        const auto holders = session_->database().use([&](connection& on, store_set& stores) {
-            return stores.get<holder_store>().holders_of(on, key_);
-        });
+        const auto holders = session_->database().ask(bounds{}, &holder_store::holders_of, key_);
         std::int64_t used = 0;
         for (const lock_info& each : holders) used += each.permits;
         return std::max(std::int64_t{0}, permits_now(used > 0) - used);
@@ -122,9 +118,9 @@ private:
     bool resize(std::int64_t permits) {
         const bounds of_call = session_->one_request();
         const auto send = [&](int) {
-            return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<holder_store>().resize(on, key_, lock_kind::semaphore, permits);
-            });
+            return session_->database().ask(
+                of_call, &holder_store::resize, key_, lock_kind::semaphore, permits
+            );
         };
         return repeat(send, [&](const error&) { return !of_call.have_passed(); });
     }
@@ -143,9 +139,7 @@ private:
     // If nobody uses the key, and this does not follow it, the next grant sets its number.
     std::int64_t permits_now(bool is_used) const {
         if (!follows_key_ && !is_used) return permits_;
-        const auto seen = session_->database().use([&](connection& on, store_set& stores) {
-            return stores.get<holder_store>().tally(on, key_);
-        });
+        const auto seen = session_->database().ask(bounds{}, &holder_store::tally, key_);
         const bool is_known = seen && seen->kind == lock_kind::semaphore;
         return is_known ? seen->capacity : permits_.load();
     }

@@ -64,9 +64,9 @@ public:
         if (!held->is_live()) refuse_lost();  // or detached, just before this was under way
         const bounds of_call = session_->one_request();
         const auto reduce = [&](int) {
-            return session_->database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<holder_store>().reduce(on, held->what(), hold_mode::shared, 1);
-            });
+            return session_->database().ask(
+                of_call, &holder_store::reduce, held->what(), hold_mode::shared, 1
+            );
         };
         if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) {
             held->mode() = hold_mode::shared;

@@ -48,9 +48,7 @@ bool session::implementation::insert_row(
         sent = local_clock::now();
         try {
             const session_start row{state_.id, node_info_, state_.settings.ttl};
-            return database().use(of_call, [&](connection& on, store_set& stores) {
-                return stores.get<session_store>().start(on, row);
-            });
+            return database().ask(of_call, &session_store::start, row);
         } catch (const error& failure) {
             if (failure.outcome_is_unknown() && !in_doubt_since) in_doubt_since = sent;
             if (!failure.is_transient() || attempt >= max_attempts) throw;
@@ -169,9 +167,7 @@ std::optional<fencing_token> session::implementation::begin_with(
     std::optional<fencing_token> token;
     try {
         const session_start row{state_.id, node_info_, state_.settings.ttl};
-        token = database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<session_store>().start_with_grant(on, row, wanted);
-        });
+        token = database().ask(of_call, &session_store::start_with_grant, row, wanted);
     } catch (const error& failure) {
         if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);
         throw;
