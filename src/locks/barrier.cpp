@@ -210,15 +210,7 @@ public:
 
     // A lease that is not ours is left to its owner.
     bool leave(lease&& given, const wait_limit& limit) {
-        const auto& held = given.inner();
-        const bool is_ours = held->belongs_to(*session_) && given.key() == key() &&
-                             held->what().kind == lock_kind::barrier;
-        if (!is_ours) {
-            throw error(
-                errc::invalid_argument,
-                "this lease is not one of the barrier '" + key().name() + "' in this session"
-            );
-        }
+        require_ours(given, *session_, key(), lock_kind::barrier);
         lease inside = std::move(given);
         const bool was_released = inside.why_lost() == loss_reason::released;
         const bool is_lost = inside.release() == release_outcome::not_held && !was_released;

@@ -47,6 +47,45 @@ void refuse_more_than_all(const hold_wish& wished) {
     );
 }
 
+void require_ours(
+    const lease& held, const session::implementation& within, const key& name, lock_kind kind
+) {
+    const auto& inner = held.inner();
+    if (inner->belongs_to(within) && held.key() == name && inner->what().kind == kind) return;
+    const bool is_place = kind == lock_kind::latch;
+    throw error(
+        errc::invalid_argument,
+        std::string("this lease is not ") + (is_place ? "a place at the " : "one of the ") +
+            name_of(kind) + " '" + name.name() + "' in this session"
+    );
+}
+
+std::shared_ptr<grant> grant_of(
+    const lease& held, const session::implementation& within, const key& name, lock_kind kind
+) {
+    require_ours(held, within, name, kind);
+    if (held.inner()->reason() != loss_reason::none) refuse_lost(name);
+    return held.inner()->granted();
+}
+
+void refuse_lost(const key& name) {
+    throw error(
+        errc::lease_lost,
+        "the lease on '" + name.name() + "' is not held any more; acquire it again"
+    );
+}
+
+void reduce(session::implementation& within, lease& held, hold_mode mode, std::int64_t permits) {
+    const hold& what = held.inner()->what();
+    const bounds of_call = within.one_request();
+    const auto send = [&](int) {
+        return within.database().ask(of_call, &holder_store::reduce, what, mode, permits);
+    };
+    if (repeat(send, [&](const error&) { return !of_call.have_passed(); })) return;
+    static_cast<void>(held.verify());  // tells the listeners that it is lost
+    refuse_lost(what.key);
+}
+
 holder_request request_for(
     const session::implementation& within, const hold_wish& wished, const owner_id& owner
 ) {

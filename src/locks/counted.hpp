@@ -36,6 +36,20 @@ struct hold_wish {
 // Refuses a request for more permits than there are.
 [[noreturn]] void refuse_more_than_all(const hold_wish& wished);
 
+// Refuses a lease unless it is of this kind, on this key and in this session.
+void require_ours(
+    const lease& held, const session::implementation& within, const key& name, lock_kind kind
+);
+// The grant of such a lease. Throws lease_lost if that is lost.
+std::shared_ptr<grant> grant_of(
+    const lease& held, const session::implementation& within, const key& name, lock_kind kind
+);
+[[noreturn]] void refuse_lost(const key& name);
+
+// Makes less of a hold. Sent again when the answer is lost: it sets a mode and a number, so that
+// repeating is harmless. Throws lease_lost if the hold is gone.
+void reduce(session::implementation& within, lease& held, hold_mode mode, std::int64_t permits);
+
 // The request under an owner id of its own.
 holder_request request_for(
     const session::implementation& within, const hold_wish& wished, const owner_id& owner

@@ -36,13 +36,7 @@ public:
     // find the place gone, and could not tell that from a place that was lost.
     void arrive(lease&& place) {
         const auto& inner = place.inner();
-        if (!inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
-            place.key() != key()) {
-            throw error(
-                errc::invalid_argument,
-                "this lease is not a place at the latch '" + key().name() + "' in this session"
-            );
-        }
+        require_ours(place, *session_, key(), lock_kind::latch);
         if (inner->reason() != loss_reason::none) refuse_lost();
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();

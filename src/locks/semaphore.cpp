@@ -56,10 +56,11 @@ public:
         );
     }
 
-    // Sent again when the answer is lost, since it sets a number and adds nothing. The lease must
-    // not count permits that it may have given up, or a later call would take them back.
+    // The lease must not count permits that it may have given up, or a later call would take them
+    // back.
     void shrink_to(lease& held, std::int64_t permits) {
-        const std::shared_ptr<grant> reduced = grant_of(held);
+        const std::shared_ptr<grant> reduced =
+            grant_of(held, *session_, key_, lock_kind::semaphore);
         if (permits < 1 || permits > reduced->permits()) {
             throw error(
                 errc::invalid_argument,
@@ -68,17 +69,9 @@ public:
             );
         }
         const session::implementation::under_way sending{*session_};
-        if (!reduced->is_live()) refuse_lost();  // or detached, just before this was under way
-        const bounds of_call = session_->one_request();
+        if (!reduced->is_live()) refuse_lost(key_);  // or detached, just before this was under way
         reduced->permits() = permits;
-        const auto reduce = [&](int) {
-            return session_->database().ask(
-                of_call, &holder_store::reduce, reduced->what(), hold_mode::shared, permits
-            );
-        };
-        if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) return;
-        static_cast<void>(held.verify());  // tells the listeners that it is lost
-        refuse_lost();
+        reduce(*session_, held, hold_mode::shared, permits);
     }
 
     std::int64_t free_permits() const {
@@ -142,27 +135,6 @@ private:
         const auto seen = session_->database().ask(bounds{}, &holder_store::tally, key_);
         const bool is_known = seen && seen->kind == lock_kind::semaphore;
         return is_known ? seen->capacity : permits_.load();
-    }
-
-    [[noreturn]] void refuse_lost() const {
-        throw error(
-            errc::lease_lost,
-            "the lease on '" + key_.name() + "' is not held any more; acquire it again"
-        );
-    }
-
-    std::shared_ptr<grant> grant_of(const lease& held) const {
-        const auto& inner = held.inner();
-        const bool is_ours = inner->belongs_to(*session_) && held.key() == key_ &&
-                             inner->what().kind == lock_kind::semaphore;
-        if (!is_ours) {
-            throw error(
-                errc::invalid_argument,
-                "this lease is not one of the semaphore '" + key_.name() + "' in this session"
-            );
-        }
-        if (inner->reason() != loss_reason::none) refuse_lost();
-        return inner->granted();
     }
 
     hold_wish wish_for(std::int64_t wanted) const {

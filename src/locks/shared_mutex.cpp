@@ -40,7 +40,8 @@ public:
 private:
     template <class Seek>
     acquisition upgrade(lease& from, Seek&& seek) {
-        const std::shared_ptr<grant> held = hold_of(from);
+        const std::shared_ptr<grant> held =
+            grant_of(from, *session_, key_, lock_kind::shared_mutex);
         if (held->mode() != hold_mode::upgradeable) {
             throw error(
                 errc::invalid_argument,
@@ -57,23 +58,13 @@ private:
     }
 
 public:
-    // Sent again when the answer is lost: it sets a mode, so that repeating is harmless.
     void downgrade(lease& from) {
-        const std::shared_ptr<grant> held = hold_of(from);
+        const std::shared_ptr<grant> held =
+            grant_of(from, *session_, key_, lock_kind::shared_mutex);
         const session::implementation::under_way sending{*session_};
-        if (!held->is_live()) refuse_lost();  // or detached, just before this was under way
-        const bounds of_call = session_->one_request();
-        const auto reduce = [&](int) {
-            return session_->database().ask(
-                of_call, &holder_store::reduce, held->what(), hold_mode::shared, 1
-            );
-        };
-        if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) {
-            held->mode() = hold_mode::shared;
-            return;
-        }
-        static_cast<void>(from.verify());  // tells the listeners that it is lost
-        refuse_lost();
+        if (!held->is_live()) refuse_lost(key_);  // or detached, just before this was under way
+        reduce(*session_, from, hold_mode::shared, 1);
+        held->mode() = hold_mode::shared;
     }
 
 private:
@@ -93,27 +84,6 @@ private:
                 break;
         }
         return wished;
-    }
-
-    [[noreturn]] void refuse_lost() const {
-        throw error(
-            errc::lease_lost,
-            "the lease on '" + key_.name() + "' is not held any more; acquire it again"
-        );
-    }
-
-    std::shared_ptr<grant> hold_of(const lease& held) const {
-        const auto& inner = held.inner();
-        const bool is_ours = inner->belongs_to(*session_) && held.key() == key_ &&
-                             inner->what().kind == lock_kind::shared_mutex;
-        if (!is_ours) {
-            throw error(
-                errc::invalid_argument,
-                "this lease is not one of the shared mutex '" + key_.name() + "' in this session"
-            );
-        }
-        if (inner->reason() != loss_reason::none) refuse_lost();
-        return inner->granted();
     }
 
     const std::shared_ptr<session::implementation> session_;
