@@ -6,7 +6,6 @@
 #include "core/handle_maker.hpp"
 #include "core/number_in.hpp"
 #include "locks/acquire.hpp"
-#include "locks/adopt.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/lease.hpp"
 

@@ -273,7 +273,7 @@ void refused_try::refuse() const {
     const auto& who = words_->holder;
     // If several keys were wanted, the message names the first busy one.
     const std::string first = who && who->key != wanted ? "'" + who->key + "': " : "";
-    throw_not_granted(wanted, who ? first + words_for(who) : "");
+    throw_not_granted(wanted, who ? first + who->node_info + " holds it" : "");
 }
 
 // Events of the lease come first, and the session ends in any case.

@@ -11,6 +11,8 @@
 
 namespace leasehold {
 
+struct detached_lease;
+
 class lease::implementation final : public holding {
 public:
     implementation(std::shared_ptr<session::implementation> within, std::shared_ptr<grant> granted);
@@ -52,5 +54,10 @@ private:
     // Tells every level when the grant is lost, and this one alone when it is released.
     std::stop_callback<forward_stop> chain_;
 };
+
+// adopt() of leasehold/detach.hpp, for a caller with a session and no handle.
+acquisition adopt_into(
+    const std::shared_ptr<session::implementation>& into, const detached_lease& what
+);
 
 }  // namespace leasehold

@@ -9,7 +9,6 @@
 #include "locks/heard_of.hpp"
 #include "locks/hold_store.hpp"
 #include "locks/multi_lock_store.hpp"
-#include "locks/not_granted.hpp"
 #include "session/release.hpp"
 
 namespace leasehold {

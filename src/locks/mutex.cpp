@@ -7,7 +7,6 @@
 #include "locks/hold_store.hpp"
 #include "locks/lease.hpp"
 #include "locks/mutex_wait.hpp"
-#include "locks/unattended_acquire.hpp"
 
 namespace leasehold {
 namespace {

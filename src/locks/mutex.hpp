@@ -60,4 +60,9 @@ private:
     std::weak_ptr<grant> current_ LEASEHOLD_GUARDED_BY(recursion_mutex_);
 };
 
+// Waits as acquire() does, without a thread of the caller's: unattended_acquire.cpp.
+void acquire_unattended(
+    std::shared_ptr<mutex::implementation> of, async_wait how, acquire_completion done
+);
+
 }  // namespace leasehold

@@ -1,7 +1,7 @@
 #pragma once
 // One call that waits for a mutex, step by step. Its owner goes on with it until it has to wait for
 // something, and again when that has come: a thread that waits itself (mutex::acquire), or threads
-// that go on with many (unattended_acquire.hpp).
+// that go on with many (unattended_acquire.cpp).
 //
 // | stage     | what is done                                 | becomes                            |
 // |-----------|----------------------------------------------|------------------------------------|

@@ -12,8 +12,4 @@ void throw_not_granted(const std::string& wanted, const std::string& why) {
     );
 }
 
-std::string words_for(const std::optional<lock_info>& holder) {
-    return holder ? holder->node_info + " holds it" : "";
-}
-
 }  // namespace leasehold

@@ -1,6 +1,5 @@
 #include "locks/sql_stores.hpp"
 
-#include "locks/sql_fence_store.hpp"
 #include "locks/sql_waiter_store.hpp"
 #include "sql/made_for.hpp"
 
@@ -19,10 +18,6 @@ std::string channel_of(const table_names& names) {
 #include "statements_locks.inc"
 
 const sql_source locks_sql{postgres_locks, mysql_locks, sqlite_locks};
-
-std::unique_ptr<fence_store> fence_store::make(const std::shared_ptr<const sql_dialect>& how) {
-    return std::make_unique<sql_fence_store>(how);
-}
 
 std::unique_ptr<hold_store> hold_store::make(const std::shared_ptr<const sql_dialect>& how) {
     return made_for<hold_store>(

@@ -1,5 +1,4 @@
-#include "locks/unattended_acquire.hpp"
-
+// mutex::acquire_async(): a mutex_wait that the threads of its database handle go on with.
 #include <exception>
 #include <optional>
 #include <stop_token>
