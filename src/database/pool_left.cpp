@@ -63,9 +63,7 @@ bool pool::is_place_free() {
 // so, or did a moment ago.
 bool pool::may_settle() const {
     if (is_settling_ || local_clock::now() < next_settlement_) return false;
-    return std::any_of(left_.begin(), left_.end(), [](const auto& each) {
-        return each->limit() == no_limit;
-    });
+    return std::ranges::any_of(left_, [](const auto& each) { return each->limit() == no_limit; });
 }
 
 local_clock::time_point pool::next_look() const {

@@ -130,7 +130,7 @@ std::string require_schema(connection& on, schema_store& schema) {
     const auto is_missing = [](const migration_step& step) {
         return !step.is_applied && !step.is_half_applied;
     };
-    if (std::all_of(steps.begin(), steps.end(), is_missing)) {
+    if (std::ranges::all_of(steps, is_missing)) {
         throw error(
             errc::schema_missing,
             "leasehold's tables are not in this database: run `leasehold migrate`, or check the "
@@ -138,7 +138,7 @@ std::string require_schema(connection& on, schema_store& schema) {
         );
     }
     require_sound(steps);
-    const auto missing = std::find_if(steps.begin(), steps.end(), is_missing);
+    const auto missing = std::ranges::find_if(steps, is_missing);
     if (missing != steps.end()) {
         throw error(
             errc::schema_mismatch,

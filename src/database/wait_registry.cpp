@@ -250,7 +250,7 @@ void wait_registry::note(const notifier::heard& what, waiters& notified) {
         if (!its.is_queued) continue;
         if (is_deaf) {
             next_look_ = std::min(next_look_, deaf_until_);
-        } else if (std::find(notified.begin(), notified.end(), at->second) == notified.end()) {
+        } else if (std::ranges::find(notified, at->second) == notified.end()) {
             notified.push_back(at->second);
         }
     }

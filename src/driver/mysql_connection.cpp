@@ -191,8 +191,8 @@ result owned_connection::run(const std::vector<std::string_view>& statements) {
         if (!packet.empty()) packet += ';';
         packet += each;
     }
-    const bool is_at_stake = state_ == connection_state::idle ||
-                             std::any_of(statements.begin(), statements.end(), commits);
+    const bool is_at_stake =
+        state_ == connection_state::idle || std::ranges::any_of(statements, commits);
     const auto sent = steady_clock::now();
     std::size_t answered = 0;
     try {

@@ -50,7 +50,7 @@ private:
         if (std::stoll(up.rows.at(0).text("Value")) < since(made_)) return false;
         const auto age = since(given_up_);
         const result all = by.execute("SHOW PROCESSLIST", {});
-        return std::any_of(all.rows.begin(), all.rows.end(), [&](const row& each) {
+        return std::ranges::any_of(all.rows, [&](const row& each) {
             return each.integer("Id") == number_ && !each.is_null("Time") &&
                    each.integer("Time") >= age;
         });

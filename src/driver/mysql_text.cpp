@@ -75,13 +75,13 @@ bool has_second(std::string_view sql) {
     const std::vector<std::string> words = statement_words(sql, engine::mysql, 16);
     if (words.empty()) return true;
     const auto is_any = [](const std::string& word, std::initializer_list<const char*> of) {
-        return std::find(of.begin(), of.end(), word) != of.end();
+        return std::ranges::find(of, word) != of.end();
     };
     // Blocks of MariaDB's.
     if (words[0] == "BEGIN") return words.size() < 2 || words[1] != "NOT";
     if (is_any(words[0], {"IF", "CASE", "LOOP", "WHILE", "REPEAT", "FOR"})) return false;
     if (!is_any(words[0], {"CREATE", "ALTER"})) return true;
-    return std::none_of(words.begin(), words.end(), [&](const std::string& each) {
+    return std::ranges::none_of(words, [&](const std::string& each) {
         return is_any(each, {"PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE"});
     });
 }

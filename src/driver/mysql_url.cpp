@@ -78,8 +78,7 @@ void read_host(std::string_view text, address& into) {
         into.host = text.substr(1, end - 1);
         rest = text.substr(end + 1);
         const auto fits = [](char each) { return is_one_of(each, ":.%"); };
-        if (!std::all_of(into.host.begin(), into.host.end(), fits) ||
-            into.host.find(':') == std::string::npos) {
+        if (!std::ranges::all_of(into.host, fits) || into.host.find(':') == std::string::npos) {
             refuse("there is no IPv6 address in its brackets");
         }
     } else {
@@ -87,7 +86,7 @@ void read_host(std::string_view text, address& into) {
         into.host = text.substr(0, colon);
         if (colon != std::string_view::npos) rest = text.substr(colon);
         const auto fits = [](char each) { return is_one_of(each, "._-"); };
-        if (!std::all_of(into.host.begin(), into.host.end(), fits)) {
+        if (!std::ranges::all_of(into.host, fits)) {
             refuse(std::string{"its host has a character that no host has; "} + encode_advice);
         }
         if (rest.find(':', 1) != std::string_view::npos) {
@@ -132,7 +131,7 @@ std::optional<tls_mode> mode_of(std::string_view word) {
         {"VERIFY_IDENTITY", tls_mode::verify_identity},
     }};
     const auto is_same = [word](const auto& each) { return each.first == word; };
-    const auto* const found = std::find_if(words.begin(), words.end(), is_same);
+    const auto* const found = std::ranges::find_if(words, is_same);
     return found == words.end() ? std::nullopt : std::optional{found->second};
 }
 
@@ -142,8 +141,7 @@ constexpr const char* modes_advice =
 // A name that looks like an option's may be repeated; anything else might be part of a password.
 std::string name_to_show(std::string_view name) {
     const auto fits = [](char each) { return is_one_of(each, "-_"); };
-    const bool is_plain =
-        !name.empty() && name.size() <= 40 && std::all_of(name.begin(), name.end(), fits);
+    const bool is_plain = !name.empty() && name.size() <= 40 && std::ranges::all_of(name, fits);
     return is_plain ? "option " + std::string{name} : std::string{"an option"};
 }
 

@@ -80,7 +80,7 @@ database open(url_source source, database_settings settings) {
     if (const opener found = opener_of(wanted))
         return found(std::move(source), std::move(settings));
     const auto is_wanted = [&](const driver& each) { return each.name == wanted; };
-    const char* const missing = std::find_if(drivers.begin(), drivers.end(), is_wanted)->missing;
+    const char* const missing = std::ranges::find_if(drivers, is_wanted)->missing;
     std::string others;
     for (const std::string_view each : drivers_built_in()) {
         others.append(others.empty() ? "" : ", ").append(each);

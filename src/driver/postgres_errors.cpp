@@ -109,7 +109,7 @@ struct connect_failure {
 };
 
 bool is_sqlstate(std::string_view text) {
-    return text.size() == 5 && std::all_of(text.begin(), text.end(), [](char each) {
+    return text.size() == 5 && std::ranges::all_of(text, [](char each) {
                return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z');
            });
 }

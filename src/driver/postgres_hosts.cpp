@@ -30,9 +30,7 @@ bool is_asked(const host& each, const PGconn* asked) {
 
 // The host's position; the end if it is unknown.
 hosts::const_iterator place_of(const hosts& all, const PGconn* asked) {
-    return std::find_if(all.begin(), all.end(), [asked](const host& each) {
-        return is_asked(each, asked);
-    });
+    return std::ranges::find_if(all, [asked](const host& each) { return is_asked(each, asked); });
 }
 
 }  // namespace
@@ -62,7 +60,7 @@ hosts hosts_of(const PGconn* of) {
         return each.name.empty() == names.front().empty() &&
                each.address.empty() == addresses.front().empty();
     };
-    return std::all_of(all.begin(), all.end(), says_as_much) ? all : hosts{};
+    return std::ranges::all_of(all, says_as_much) ? all : hosts{};
 }
 
 hosts hosts_behind(const hosts& all, const PGconn* asked) {

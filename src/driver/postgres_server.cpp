@@ -53,7 +53,7 @@ bool may_commit(std::string_view sql) {
     };
     if (sql.find(';') == std::string_view::npos) return is_end(sql);
     const auto statements = statements_in(sql, engine::postgres);
-    return std::any_of(statements.begin(), statements.end(), is_end);
+    return std::ranges::any_of(statements, is_end);
 }
 
 }  // namespace leasehold::postgres

@@ -15,7 +15,7 @@ namespace {
 // the hold if the fences are still ours; if a fence moved on, somebody may have taken the key
 // before that attempt arrived.
 release_outcome after_lost_answer(connection& on, store_set& stores, std::span<const hold> all) {
-    const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
+    const bool are_untouched = std::ranges::all_of(all, [&](const hold& each) {
         if (each.kind != lock_kind::mutex) return false;  // its row is gone
         const auto now = stores.get<hold_store>().describe(on, each.key, false);
         return now && now->info.token == each.token;

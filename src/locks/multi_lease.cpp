@@ -71,7 +71,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
     store_set& stores = session_->database().store_for(inside);
     const auto are_there = [&](connection& on, store_set& own) {
         const auto found = own.get<hold_store>().standings(on, holds());
-        return std::find(found.begin(), found.end(), standing::gone) == found.end();
+        return std::ranges::find(found, standing::gone) == found.end();
     };
     const auto prove = [&] { return stores.get<multi_lock_store>().prove_all(inside, holds()); };
     if (where_heard_of(session_->database(), prove, are_there)) return note_proof(inside);

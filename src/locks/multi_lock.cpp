@@ -16,7 +16,7 @@ namespace leasehold {
 namespace {
 
 std::vector<key> checked(std::vector<key> keys) {
-    std::sort(keys.begin(), keys.end());
+    std::ranges::sort(keys);
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     if (!keys.empty() && keys.size() <= multi_lock::max_keys) return keys;
     throw error(

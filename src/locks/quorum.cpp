@@ -179,9 +179,8 @@ session& quorum::implementation::session_at(std::size_t at) {
     for (std::size_t other = 0; other < size(); ++other) {
         const auto theirs = members_[other]->last_session();
         if (other == at || !theirs) continue;
-        const bool is_here = std::any_of(present.begin(), present.end(), [&](const auto& each) {
-            return each.id == *theirs;
-        });
+        const bool is_here =
+            std::ranges::any_of(present, [&](const auto& each) { return each.id == *theirs; });
         if (!is_here) continue;
         const thread_guard guard{mutex_};
         duplicate_ = "quorum servers " + std::to_string(std::min(at, other) + 1) + " and " +

@@ -86,7 +86,7 @@ public:
     }
 
     bool has(const owner_id& owner) const {
-        return std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
+        return std::ranges::any_of(all_, [&](const auto& each) {
             return each.second->what().owner == owner;
         });
     }

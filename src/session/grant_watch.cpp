@@ -12,9 +12,8 @@ std::optional<grant_watch::losses> grant_watch::take_losses(instant now, bool is
     found.are_of_session =
         !lease_->is_live() && found.why != loss_reason::session_ended && !is_told;
     if (found.grants.empty() && !found.are_of_session) return std::nullopt;
-    const auto has_limit = [](const lost_grant& each) { return each.first->limited(); };
-    found.are_of_limits =
-        !found.are_of_session && std::any_of(found.grants.begin(), found.grants.end(), has_limit);
+    const auto has_limit = [](const lost_grant& each) { return each.first->limited().has_value(); };
+    found.are_of_limits = !found.are_of_session && std::ranges::any_of(found.grants, has_limit);
     ++tellers_;
     if (found.are_of_limits) ++tellers_of_limits_;
     return found;

@@ -31,7 +31,7 @@ void in_doubt_request::tell_settled(const database::implementation& within) cons
 }
 
 bool in_doubt_requests::will_release(const owner_id& owner) const {
-    return std::any_of(all_.begin(), all_.end(), [&](const in_doubt_request& each) {
+    return std::ranges::any_of(all_, [&](const in_doubt_request& each) {
         return each.owner == owner || each.then == owner;
     });
 }

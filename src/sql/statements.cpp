@@ -132,7 +132,7 @@ std::span<const sql_block> sql_source::blocks_in(engine which, std::string_view 
     if (which == engine::mysql || which == engine::mariadb) all = mysql;
     if (which == engine::sqlite) all = sqlite;
     const auto is_of_file = [&](const sql_block& each) { return each.file == file; };
-    const auto first = std::find_if(all.begin(), all.end(), is_of_file);
+    const auto first = std::ranges::find_if(all, is_of_file);
     return {first, std::find_if_not(first, all.end(), is_of_file)};
 }
 
@@ -160,7 +160,7 @@ statement::statement(std::string_view source, engine which, written_nodes writte
             continue;
         }
         if (is_numbered) {
-            const auto found = std::lower_bound(places_.begin(), places_.end(), place.which);
+            const auto found = std::ranges::lower_bound(places_, place.which);
             text_ += '$' + std::to_string(found - places_.begin() + 1);
         } else {
             places_.push_back(place.which);

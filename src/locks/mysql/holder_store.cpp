@@ -121,8 +121,7 @@ std::vector<lock_info> mysql_holder_store::force(connection& on, const value& na
         places += ", $" + std::to_string(owners.size());
         all.add(texts_["lock_one"], {name, owners.back()});
         const value session = blob{each.bytes(column::session)};
-        const bool is_known =
-            std::find(sessions.begin(), sessions.end(), session) != sessions.end();
+        const bool is_known = std::ranges::find(sessions, session) != sessions.end();
         if (!is_known) sessions.push_back(session);
     }
     const std::string forcing = replaced(texts_.source("force_header"), "{owners}", places);

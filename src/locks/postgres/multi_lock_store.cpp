@@ -55,7 +55,7 @@ public:
         for (int look = 1; look <= max_looks; ++look) {
             const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
             if (auto answer = verdict(rows, wanted)) return *answer;
-            const bool is_one_unknown = std::any_of(rows.begin(), rows.end(), [](const row& each) {
+            const bool is_one_unknown = std::ranges::any_of(rows, [](const row& each) {
                 return each.is_null(columns::multi_lock::try_acquire_all::hold);
             });
             if (is_one_unknown) add_keys(on, wanted.keys);

@@ -69,7 +69,7 @@ private:
         override {
         writing write{*sqlite_, texts_, on};
         write.begin();
-        const bool is_kept = std::any_of(unless.begin(), unless.end(), [&](const waiter_id& each) {
+        const bool is_kept = std::ranges::any_of(unless, [&](const waiter_id& each) {
             const parameters values{
                 value_of(id), value_of(each.key), value_of(each.owner), each.ticket};
             return !write("refers", values).rows.empty();
