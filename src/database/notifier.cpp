@@ -150,6 +150,11 @@ owned_descriptor datagram_socket(int family) {
     return owned_descriptor{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
+bool is_sent(const owned_descriptor& from, const socket_address& to, const std::string& bytes) {
+    const auto size = bytes.size();
+    return ::sendto(from.number(), bytes.data(), size, MSG_NOSIGNAL, to.generic(), to.size) >= 0;
+}
+
 // The address after the scheme, among the addresses of a row; empty if there is none of it.
 std::string_view address_of(std::string_view all, std::string_view scheme) {
     while (!all.empty()) {
@@ -332,23 +337,13 @@ bool notifier::send_here(std::string_view place_and_name, const owner_id& whom) 
     if (!can_send_here_ || at.size == 0 || place_and_name.substr(0, colon) != sends_in_) {
         return false;
     }
-    const auto is_sent = [&]() LEASEHOLD_REQUIRES(mutex_) {
-        return ::sendto(
-                   sending_.number(),
-                   bytes.data(),
-                   bytes.size(),
-                   MSG_NOSIGNAL,
-                   at.generic(),
-                   at.size
-               ) >= 0;
-    };
-    if (is_sent()) return true;
+    if (is_sent(sending_, at, bytes)) return true;
     // Datagrams that stopped processes have not read fill the room of this socket.
     if (errno != EAGAIN) return false;
     if (owned_descriptor fresh = datagram_socket(AF_UNIX); fresh.is_open()) {
         sending_ = std::move(fresh);
     }
-    return is_sent();
+    return is_sent(sending_, at, bytes);
 }
 
 // True says that the datagram was sent, not that it arrives. The socket is bound to no address, so
@@ -357,11 +352,7 @@ bool notifier::send_far(std::string_view host_and_port, const owner_id& whom) {
     const socket_address at = internet_address(host_and_port);
     if (at.size == 0) return false;
     const owned_descriptor from = datagram_socket(at.bytes.ss_family);
-    const std::string bytes = whom.bytes();
-    return from.is_open() &&
-           ::sendto(
-               from.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL, at.generic(), at.size
-           ) >= 0;
+    return from.is_open() && is_sent(from, at, whom.bytes());
 }
 
 }  // namespace leasehold
