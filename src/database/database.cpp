@@ -60,6 +60,15 @@ void require_standbys_of(engine found, const database_settings& settings) {
     );
 }
 
+void refuse_transaction_control(std::string_view sql, engine which) {
+    if (!is_transaction_control(sql, which)) return;
+    throw error(
+        errc::wrong_transaction,
+        "execute() takes no statement that begins or ends a transaction: use database::begin(), "
+        "transaction::commit() and rollback(); nothing was done"
+    );
+}
+
 }  // namespace
 
 std::unique_ptr<store_set> make_stores(
@@ -310,19 +319,6 @@ database::database(connector connect, connector create, database_settings settin
     : inner_(
           make_at_home<implementation>(std::move(connect), std::move(create), std::move(settings))
       ) {}
-
-namespace {
-
-void refuse_transaction_control(std::string_view sql, engine which) {
-    if (!is_transaction_control(sql, which)) return;
-    throw error(
-        errc::wrong_transaction,
-        "execute() takes no statement that begins or ends a transaction: use database::begin(), "
-        "transaction::commit() and rollback(); nothing was done"
-    );
-}
-
-}  // namespace
 
 result database::execute(std::string_view sql, const parameters& values) const {
     return inner_->use_unchecked([&](connection& on, store_set&) {

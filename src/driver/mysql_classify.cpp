@@ -128,16 +128,6 @@ constexpr std::array meanings{
 
 static_assert(std::ranges::is_sorted(meanings, {}, &meaning::native_code));
 
-}  // namespace
-
-errc classify_mysql(int native_code) noexcept {
-    const auto found = std::ranges::lower_bound(meanings, native_code, {}, &meaning::native_code);
-    const bool is_known = found != meanings.end() && found->native_code == native_code;
-    return is_known ? found->code : errc::database_error;
-}
-
-namespace {
-
 // As "(errno: 28 - No space left on device)", "(Errcode: 28 "No space ...")", "error 28 ".
 bool tell_of(std::string_view words, std::string_view number) noexcept {
     for (auto at = words.find(number); at != std::string_view::npos;
@@ -151,6 +141,12 @@ bool tell_of(std::string_view words, std::string_view number) noexcept {
 }
 
 }  // namespace
+
+errc classify_mysql(int native_code) noexcept {
+    const auto found = std::ranges::lower_bound(meanings, native_code, {}, &meaning::native_code);
+    const bool is_known = found != meanings.end() && found->native_code == native_code;
+    return is_known ? found->code : errc::database_error;
+}
 
 bool is_exhausted_mysql(int native_code, std::string_view words) noexcept {
     switch (native_code) {

@@ -43,6 +43,47 @@ std::vector<option> options_of(const std::string& url, const std::string& name) 
         {"client_encoding", "UTF8"}};
 }
 
+// Once a standby has refused a write, a standby is passed over if there are hosts behind it. The
+// last host may be a standby, for reading.
+std::optional<error> failure_at_set_up(
+    owned_connection& on, handle_memory& known, local_clock::time_point until, bool has_others
+) {
+    try {
+        on.set_up(until);
+    } catch (const error& failure) {
+        return failure;
+    }
+    if (on.is_of_the_past()) {
+        error former = on.former_primary();
+        known.data.tell_refusal(former.what());
+        return former;
+    }
+    const bool is_passed_over = has_others && known.refusals.count() > 0;
+    if (is_passed_over && on.was_standby()) return on.unwanted_standby();
+    return std::nullopt;
+}
+
+// The error by which the database handle refuses the server; nullopt if it admits it. See
+// connect_limits.
+std::optional<error> refusal_of(
+    owned_connection& on,
+    const connect_limits& within,
+    const std::string& address,
+    handle_memory& known
+) {
+    try {
+        if (within.admit) within.admit(on);
+        return std::nullopt;
+    } catch (const error& refused) {
+        const error with_address{
+            refused.code(),
+            address + ": " + refused.what(),
+            {.sqlstate = refused.sqlstate(), .is_passing = refused.is_transient()}};
+        known.data.tell_refusal(with_address.what());
+        return with_address;
+    }
+}
+
 }  // namespace
 
 dialled dial(
@@ -112,51 +153,6 @@ transport transport_of(const PGconn* handle) {
     }
     return transport::unverified;
 }
-
-namespace {
-
-// Once a standby has refused a write, a standby is passed over if there are hosts behind it. The
-// last host may be a standby, for reading.
-std::optional<error> failure_at_set_up(
-    owned_connection& on, handle_memory& known, local_clock::time_point until, bool has_others
-) {
-    try {
-        on.set_up(until);
-    } catch (const error& failure) {
-        return failure;
-    }
-    if (on.is_of_the_past()) {
-        error former = on.former_primary();
-        known.data.tell_refusal(former.what());
-        return former;
-    }
-    const bool is_passed_over = has_others && known.refusals.count() > 0;
-    if (is_passed_over && on.was_standby()) return on.unwanted_standby();
-    return std::nullopt;
-}
-
-// The error by which the database handle refuses the server; nullopt if it admits it. See
-// connect_limits.
-std::optional<error> refusal_of(
-    owned_connection& on,
-    const connect_limits& within,
-    const std::string& address,
-    handle_memory& known
-) {
-    try {
-        if (within.admit) within.admit(on);
-        return std::nullopt;
-    } catch (const error& refused) {
-        const error with_address{
-            refused.code(),
-            address + ": " + refused.what(),
-            {.sqlstate = refused.sqlstate(), .is_passing = refused.is_transient()}};
-        known.data.tell_refusal(with_address.what());
-        return with_address;
-    }
-}
-
-}  // namespace
 
 // If a host cannot be reached or takes no writes libpq asks the next one; if a host does not answer
 // in its part of the time, or is a former primary, this function does.

@@ -51,11 +51,7 @@ bool is_same(const std::optional<leader_info>& left, const std::optional<leader_
            left->metadata == right->metadata;
 }
 
-}  // namespace
-
 // ------------------------------------------------------------------------------- the leadership
-
-namespace {
 
 // Tells once that a term has ended. The lease keeps it, since somebody may move the lease out of
 // the leadership. Its destructor waits for a call that is under way, unless that destroys the

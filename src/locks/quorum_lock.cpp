@@ -71,6 +71,14 @@ std::vector<std::optional<release_outcome>> release_all(
     return wait_for(servers, *round, asked);
 }
 
+quorum_acquisition keep_trying(
+    quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
+) {
+    const polling polls{settings.min_poll, settings.max_poll};
+    quorum_acquisition nothing{{}, with.key()};
+    return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------ the lease
@@ -105,7 +113,7 @@ public:
     std::size_t held_count() const noexcept {
         const auto is_held = [](auto& each) { return each && each->held_locally(); };
         if (is_released_) return 0;
-        return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), is_held));
+        return static_cast<std::size_t>(std::ranges::count_if(held_, is_held));
     }
 
     bool held_locally() const noexcept {
@@ -120,7 +128,7 @@ public:
         }
         const std::size_t needed = servers_->needed();
         if (is_released_ || all.size() < needed) return local_clock::time_point{};
-        std::sort(all.begin(), all.end(), std::greater<>{});
+        std::ranges::sort(all, std::greater<>{});
         return all[needed - 1];
     }
 
@@ -143,7 +151,7 @@ public:
             if (is_asked) asked.push_back(at);
         }
         const auto answers = wait_for(*servers_, *round, asked);
-        const auto yes = std::count(answers.begin(), answers.end(), std::optional{true});
+        const auto yes = std::ranges::count(answers, std::optional{true});
         return static_cast<std::size_t>(yes) >= servers_->needed() && held_locally();
     }
 
@@ -290,18 +298,6 @@ quorum_acquisition quorum_lock::try_acquire() {
     release_all(*servers_, held);
     return {std::move(count), name_};
 }
-
-namespace {
-
-quorum_acquisition keep_trying(
-    quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
-) {
-    const polling polls{settings.min_poll, settings.max_poll};
-    quorum_acquisition nothing{{}, with.key()};
-    return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
-}
-
-}  // namespace
 
 quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
     return keep_trying(*this, servers_->settings(), {std::move(cancel)});

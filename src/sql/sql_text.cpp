@@ -14,15 +14,7 @@ bool is_plain_name(std::string_view name) {
     };
     const auto is_digit = [](char each) { return each >= '0' && each <= '9'; };
     return !name.empty() && name.size() <= max_bytes && is_letter(name[0]) &&
-           std::all_of(name.begin(), name.end(), [&](char each) {
-               return is_letter(each) || is_digit(each);
-           });
-}
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
-        text.replace(at, what.size(), by);
-    }
+           std::ranges::all_of(name, [&](char each) { return is_letter(each) || is_digit(each); });
 }
 
 }  // namespace
@@ -44,7 +36,10 @@ void require_valid(const table_names& names) {
 
 std::string replaced(std::string_view text, std::string_view placeholder, std::string_view by) {
     std::string changed{text};
-    replace_all(changed, placeholder, by);
+    for (auto at = changed.find(placeholder); at != std::string::npos;
+         at = changed.find(placeholder, at + by.size())) {
+        changed.replace(at, placeholder.size(), by);
+    }
     return changed;
 }
 
@@ -67,10 +62,7 @@ std::string fill_in(std::string_view text, const table_names& names) {
     // Schemas are quoted so that theirs is the case the user wrote; prefixes fold like any name.
     const std::string qualified =
         names.schema.empty() ? names.prefix : '"' + names.schema + "\"." + names.prefix;
-    std::string filled{text};
-    replace_all(filled, "{prefix}", qualified);
-    replace_all(filled, "{bare}", names.prefix);
-    return filled;
+    return replaced(replaced(text, "{prefix}", qualified), "{bare}", names.prefix);
 }
 
 std::vector<std::string> split_statements(std::string_view script) {

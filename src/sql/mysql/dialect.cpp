@@ -10,30 +10,6 @@ namespace leasehold {
 namespace mysql_dialect {
 namespace {
 
-result send_parts(
-    connection& on, std::string_view packet, const parameters& values, written_nodes written
-);
-
-class dialect final : public sql_dialect {
-public:
-    dialect(const table_names& names, engine which, written_nodes written)
-        : sql_dialect(which, names, written) {}
-
-    // Some reads lock their rows.
-    result read(connection& on, const statement& what, const parameters& values) const override {
-        return write(on, what, values);
-    }
-    result write(connection& on, const statement& what, const parameters& values) const override {
-        return despite_deadlocks([&] { return send(on, what, values); });
-    }
-    result inside(connection& on, const statement& what, const parameters& values) const override {
-        const parameters placed = as_bytes(what.placed(values));
-        const bool is_single = what.what() == statement::form::single;
-        return is_single ? on.execute(what.text(), placed)
-                         : send_parts(on, what.text(), placed, what.written());
-    }
-};
-
 // If the statements after the change wait for the cluster, that wait fails with the error of a lock
 // wait, or because the node has been cut off: the change may have been committed.
 bool may_fail_after_change(const error& failure, written_nodes written) {
@@ -53,7 +29,7 @@ result send_each(connection& on, std::string_view packet, const parameters& valu
         packet.remove_prefix(std::min(end + 1, packet.size()));
         text.remove_prefix(std::min(text.find_first_not_of(white), text.size()));
         if (text.empty()) continue;
-        const auto places = static_cast<std::size_t>(std::count(text.begin(), text.end(), '?'));
+        const auto places = static_cast<std::size_t>(std::ranges::count(text, '?'));
         const auto from = values.begin() + static_cast<std::ptrdiff_t>(used);
         used += places;
         result one = on.execute(text, parameters(from, from + static_cast<std::ptrdiff_t>(places)));
@@ -75,6 +51,26 @@ result send_parts(
         written == written_nodes::several && on.server().engine == engine::mariadb;
     return is_galera ? send_each(on, packet, values) : on.execute_script(packet, values);
 }
+
+class dialect final : public sql_dialect {
+public:
+    dialect(const table_names& names, engine which, written_nodes written)
+        : sql_dialect(which, names, written) {}
+
+    // Some reads lock their rows.
+    result read(connection& on, const statement& what, const parameters& values) const override {
+        return write(on, what, values);
+    }
+    result write(connection& on, const statement& what, const parameters& values) const override {
+        return despite_deadlocks([&] { return send(on, what, values); });
+    }
+    result inside(connection& on, const statement& what, const parameters& values) const override {
+        const parameters placed = as_bytes(what.placed(values));
+        const bool is_single = what.what() == statement::form::single;
+        return is_single ? on.execute(what.text(), placed)
+                         : send_parts(on, what.text(), placed, what.written());
+    }
+};
 
 result send_packet(
     connection& on, std::string_view packet, const parameters& values, written_nodes written
