@@ -71,7 +71,8 @@ bool mentions(std::string_view words, std::string_view lower) {
     const auto is_same = [](char said, char wanted) {
         return std::tolower(static_cast<unsigned char>(said)) == wanted;
     };
-    return !std::ranges::search(words, lower, is_same).empty();
+    return std::search(words.begin(), words.end(), lower.begin(), lower.end(), is_same) !=
+           words.end();
 }
 
 // Both client libraries also say 2026 when a line is cut within the handshake. Faults of

@@ -209,7 +209,6 @@ private:
     }
 
     const key& first_key() const override { return what_.key; }
-    std::string label() const override { return "'" + what_.key.name() + "'"; }
 
     const wish& what_;
     const sender& send_;

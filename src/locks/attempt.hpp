@@ -91,7 +91,7 @@ protected:
     // The key that is asked for; of several, the first.
     virtual const key& first_key() const = 0;
     // The name in messages: "'k'".
-    virtual std::string label() const = 0;
+    virtual std::string label() const { return "'" + first_key().name() + "'"; }
     virtual bool is_one() const { return true; }
 
     session::implementation& within() const noexcept { return within_; }

@@ -46,8 +46,8 @@ public:
 
     // The hold of a participant that has passed, and stays.
     hold place(fencing_token phase) const { return {wish_.name, owner_, phase, wish_.kind}; }
-    // Another object owns the place from here on.
-    void is_taken_over() noexcept {
+    // The place is gone, or another object owns it from here on.
+    void is_given_up() {
         may_be_there_ = false;
         session_.gave_up(wish_.name, owner_, wish_.kind);
     }
@@ -68,13 +68,11 @@ private:
     std::optional<fencing_token> leave() {
         if (!may_be_there_) return std::nullopt;
         if (!session_.may_part()) {
-            error_facts facts;
-            facts.outcome_unknown = true;
             throw error(
                 errc::timed_out,
                 "waiting at the barrier '" + wish_.name.name() +
                     "' is over, and the database does not answer: the session gives the place up",
-                facts
+                {.outcome_unknown = true}
             );
         }
         return session_.database().use(session_.parting(), [&](connection& on, store_set& stores) {
@@ -119,8 +117,7 @@ private:
         if (!token_) token_ = holders.find_grant(on, wish_.name, owner_);
         if (!token_) return std::nullopt;
         if (holders.release(on, place(*token_)) == release_outcome::released) {
-            may_be_there_ = false;
-            session_.gave_up(wish_.name, owner_, wish_.kind);
+            is_given_up();
             return std::nullopt;
         }
         const auto state = holders.look(on, {{wish_.name, owner_}}).at(0);
@@ -139,8 +136,7 @@ private:
         };
         try {
             repeat([&](int) { holders.release_owner(on, wish_.name, owner_); }, may_go_on);
-            may_be_there_ = false;
-            session_.gave_up(wish_.name, owner_, wish_.kind);
+            is_given_up();
         } catch (const error&) {
             // The participant has passed, whatever becomes of its row: the row is not counted any
             // more, and the session settles it.
@@ -204,7 +200,7 @@ public:
         auto granted = std::make_shared<grant>(there.place(*phase), std::nullopt);
         session_->watch(granted, notices);
         lease inside = handle_maker::share<lease>(session_, std::move(granted));
-        there.is_taken_over();
+        there.is_given_up();
         return acquisition{std::move(inside)};
     }
 
@@ -227,7 +223,7 @@ public:
             session_->require_live(of_call);
             const auto present =
                 session_->database().ask(of_call, &holder_store::holders_of, key());
-            return std::none_of(present.begin(), present.end(), [&](const lock_info& each) {
+            return std::ranges::none_of(present, [&](const lock_info& each) {
                 return each.token == inside.token();
             });
         });

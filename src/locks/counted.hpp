@@ -81,7 +81,6 @@ private:
     void settle() override;
     void accept() override;
     const key& first_key() const override { return wish_.name; }
-    std::string label() const override { return "'" + wish_.name.name() + "'"; }
 
     owner_id owner_of_next_try() const;
     [[noreturn]] void refuse_lost() const;

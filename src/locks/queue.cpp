@@ -133,14 +133,12 @@ void queued_call::leave_quietly() noexcept {
 
 void queued_call::leave_to_session() {
     settle_later();
-    error_facts facts;
-    facts.outcome_unknown = true;
     throw error(
         errc::timed_out,
         "waiting for '" + request_.key.name() +
             "' is over, and the database does not answer: the session leaves the queue, and "
             "releases the key if it was handed over",
-        facts
+        {.outcome_unknown = true}
     );
 }
 
