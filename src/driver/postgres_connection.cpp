@@ -195,8 +195,7 @@ reply owned_connection::run_begun(std::span<const message> batch) {
 // transaction is as it was.
 reply owned_connection::run_script(std::string text) {
     if (is_begin_due_) text = begin_text() + ";\n" + text;
-    const std::array batch{message{message_kind::script, "", text.c_str()}};
-    reply answer = run(batch);
+    reply answer = run(std::array{message{message_kind::script, "", text.c_str()}});
     const auto& results = answer.results.front();
     is_begin_due_ = is_begin_due_ && answer.end == exchange_end::answered &&
                     (results.empty() || PQresultStatus(results.front().get()) != PGRES_COMMAND_OK);
@@ -302,8 +301,7 @@ result owned_connection::execute_prepared(
 }
 
 result owned_connection::execute_unnamed(const std::string& sql, const bound_parameters& bound) {
-    const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
-    const reply answer = run(batch);
+    const reply answer = run(std::array{message{message_kind::query, "", sql.c_str(), &bound}});
     require_success(answer, may_commit(sql));
     return result_of(answer.results[0].at(0).get());
 }
@@ -364,8 +362,7 @@ void owned_connection::begin() {
     is_begin_due_ = !is_pooled_;
     if (is_begin_due_) return;
     const std::string text = begin_text();
-    const std::array batch{message{message_kind::script, "", text.c_str()}};
-    const reply answer = run(batch);
+    const reply answer = run(std::array{message{message_kind::script, "", text.c_str()}});
     if (answer.failure() != nullptr && answer.end == exchange_end::answered) rollback();
     require_success(answer, false);
 }
@@ -383,8 +380,7 @@ void owned_connection::commit() {
         throw error{errc::wrong_transaction, address_ + ": there is no transaction to commit"};
     }
     if (std::exchange(is_begin_due_, false)) return;  // nothing was sent in it
-    const std::array batch{message{message_kind::script, "", "COMMIT"}};
-    const reply answer = run_committing(batch);
+    const reply answer = run_committing(std::array{message{message_kind::script, "", "COMMIT"}});
     require_success(answer, true);
     // The server answers the COMMIT of a failed transaction in this way.
     if (verb_of(answer.results[0].at(0).get()) != "COMMIT") {
@@ -401,8 +397,7 @@ void owned_connection::rollback() noexcept {
     if (before == connection_state::idle || before == connection_state::lost) return;
     requires_standby_ = false;
     try {
-        const std::array batch{message{message_kind::script, "", "ROLLBACK"}};
-        const reply answer = run(batch);
+        const reply answer = run(std::array{message{message_kind::script, "", "ROLLBACK"}});
         if (answer.end == exchange_end::answered && state() == connection_state::idle) return;
     } catch (const std::bad_alloc&) {
         // Handled as any other failure: the connection is closed, and the server rolls back by
@@ -430,8 +425,7 @@ void owned_connection::widen_server_bounds() {
 }
 
 void owned_connection::forget_statements() {
-    const std::array batch{message{message_kind::script, "", "DEALLOCATE ALL"}};
-    require_success(run(batch), false);
+    require_success(run(std::array{message{message_kind::script, "", "DEALLOCATE ALL"}}), false);
     statements_.clear();
 }
 
