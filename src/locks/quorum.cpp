@@ -161,10 +161,7 @@ void quorum::implementation::open_all() {
             round->answer(at, is_open);
         });
     }
-    const auto answers = round->wait(asked, deadline_in(settings_.server_timeout));
-    for (std::size_t at = 0; at < size(); ++at) {
-        if (!answers[at]) members_[at]->give_up_on();
-    }
+    wait_for(*round, asked);
 }
 
 // A database knows the sessions of all that use it: if one of the other servers' is among them, it

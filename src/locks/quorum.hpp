@@ -16,6 +16,7 @@
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/quorum_lock.hpp"
+#include "locks/keep_asking.hpp"
 
 namespace leasehold {
 
@@ -68,36 +69,6 @@ private:
     std::jthread worker_;  // last: it uses the fields above
 };
 
-class quorum::implementation {
-public:
-    implementation(std::vector<database> servers, quorum_settings settings);
-    ~implementation();
-    implementation(const implementation&) = delete;
-    implementation& operator=(const implementation&) = delete;
-
-    std::size_t size() const noexcept { return members_.size(); }
-    bool is_at_home() const noexcept { return home_.is_here(); }
-    std::size_t needed() const noexcept { return settings_.needs_all ? size() : size() / 2 + 1; }
-    const quorum_settings& settings() const noexcept { return settings_; }
-    quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
-
-    // A live session of this server. Throws invalid_argument if another server turns out to be the
-    // same database. Only for the member's worker.
-    session& session_at(std::size_t at);
-    void require_different() const;
-
-private:
-    explicit implementation(quorum_settings settings);
-    void open_all();
-
-    const home_process home_;
-    const quorum_settings settings_;
-    mutable thread_mutex mutex_;
-    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);  // empty, or the two that are the same
-    std::vector<std::unique_ptr<quorum_member>>
-        members_;  // last: their workers use the fields above
-};
-
 // Asks servers in parallel and waits for their answers for a limited time. A later answer is
 // refused, for the worker to give back.
 template <class Answer>
@@ -141,6 +112,49 @@ private:
     std::condition_variable_any changed_;
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::vector<std::optional<Answer>> answers_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+class quorum::implementation {
+public:
+    implementation(std::vector<database> servers, quorum_settings settings);
+    ~implementation();
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+
+    std::size_t size() const noexcept { return members_.size(); }
+    bool is_at_home() const noexcept { return home_.is_here(); }
+    std::size_t needed() const noexcept { return settings_.needs_all ? size() : size() / 2 + 1; }
+    const quorum_settings& settings() const noexcept { return settings_; }
+    quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
+
+    // A live session of this server. Throws invalid_argument if another server turns out to be the
+    // same database. Only for the member's worker.
+    session& session_at(std::size_t at);
+    void require_different() const;
+
+    // The answers that the servers gave in time. A server that gave none gets only releases until
+    // its worker has come back from this round.
+    template <class Answer>
+    std::vector<std::optional<Answer>> wait_for(
+        quorum_round<Answer>& round, const std::vector<std::size_t>& asked
+    ) {
+        auto answers = round.wait(asked, deadline_in(settings_.server_timeout));
+        for (const std::size_t at : asked) {
+            if (!answers[at]) members_[at]->give_up_on();
+        }
+        return answers;
+    }
+
+private:
+    explicit implementation(quorum_settings settings);
+    void open_all();
+
+    const home_process home_;
+    const quorum_settings settings_;
+    mutable thread_mutex mutex_;
+    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);  // empty, or the two that are the same
+    std::vector<std::unique_ptr<quorum_member>>
+        members_;  // last: their workers use the fields above
 };
 
 }  // namespace leasehold

@@ -34,21 +34,6 @@ std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, c
     return std::make_shared<lease>(handle_maker::share<lease>(within, std::move(outcome.granted)));
 }
 
-// The answers that the servers gave in time. A server that gave none gets only releases until its
-// worker has come back from this round.
-template <class Answer>
-std::vector<std::optional<Answer>> wait_for(
-    quorum::implementation& servers,
-    quorum_round<Answer>& round,
-    const std::vector<std::size_t>& asked
-) {
-    auto answers = round.wait(asked, deadline_in(servers.settings().server_timeout));
-    for (const std::size_t at : asked) {
-        if (!answers[at]) servers.member(at).give_up_on();
-    }
-    return answers;
-}
-
 // Gives back on every server at once, and waits for as long as one of them may take.
 std::vector<std::optional<release_outcome>> release_all(
     quorum::implementation& servers, const std::vector<std::shared_ptr<lease>>& held
@@ -68,7 +53,7 @@ std::vector<std::optional<release_outcome>> release_all(
             round->answer(at, outcome);
         });
     }
-    return wait_for(servers, *round, asked);
+    return servers.wait_for(*round, asked);
 }
 
 quorum_acquisition keep_trying(
@@ -150,7 +135,7 @@ public:
                 });
             if (is_asked) asked.push_back(at);
         }
-        const auto answers = wait_for(*servers_, *round, asked);
+        const auto answers = servers_->wait_for(*round, asked);
         const auto yes = std::ranges::count(answers, std::optional{true});
         return static_cast<std::size_t>(yes) >= servers_->needed() && held_locally();
     }
@@ -269,7 +254,7 @@ quorum_acquisition quorum_lock::try_acquire() {
         };
         if (servers_->member(at).post_if_prompt(ask)) asked.push_back(at);
     }
-    auto answers = wait_for(*servers_, *round, asked);
+    auto answers = servers_->wait_for(*round, asked);
     servers_->require_different();
     std::vector<std::shared_ptr<lease>> held(servers_->size());
     quorum_acquisition::answers count;
