@@ -1,5 +1,6 @@
 #pragma once
 // Inserts jobs on MySQL and MariaDB. The statements: job.sql.
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/mysql/known_queues.hpp"
+#include "jobs/sql_known_queues.hpp"
 #include "leasehold/job.hpp"
 #include "sql/statements.hpp"
 
@@ -21,12 +22,18 @@ namespace leasehold::mysql_dialect {
 // caller's may be at another level, and see the state at its beginning.
 bool reads_newest(connection& on);
 
+// The facts about a queue that statements were sent by.
+struct known_queue {
+    bool is_claimed_in_turn = false;
+    std::int64_t max_running_per_key = 1;
+};
+
 class job_inserts {
 public:
     job_inserts(
         const sql_dialect& how,
         const statements& texts LEASEHOLD_LIFETIMEBOUND,
-        known_queues& queues
+        known_queues<known_queue>& queues
     )
         : how_(how), texts_(texts), queues_(queues) {}
 
@@ -68,7 +75,7 @@ private:
 
     const sql_dialect& how_;
     const statements& texts_;
-    known_queues& queues_;
+    known_queues<known_queue>& queues_;
 };
 
 }  // namespace leasehold::mysql_dialect

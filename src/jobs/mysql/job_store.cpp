@@ -7,7 +7,6 @@
 
 #include "core/hexadecimal.hpp"
 #include "jobs/mysql/job_inserts.hpp"
-#include "jobs/mysql/known_queues.hpp"
 #include "sql/mysql/dialect.hpp"
 #include "sql/sql_text.hpp"
 
@@ -101,7 +100,7 @@ private:
         const job_retention& kept,
         ended_jobs& done
     ) const;
-    known_queues queues_;
+    known_queues<known_queue> queues_;
     job_inserts inserts_;
     const statement any_kind_;
 };

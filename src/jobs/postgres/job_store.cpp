@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/thread_mutex.hpp"
+#include "jobs/sql_known_queues.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "sql/postgres/array_text.hpp"
@@ -65,28 +66,11 @@ private:
     std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
-// The turns of queues, and whether their jobs have keys, as this process last saw them. These are
-// hints: a claim by an old turn is refused, and the process looks again.
-class turns {
-public:
-    struct known {
-        std::int64_t turn = 0;
-        bool has_turn = false;
-        bool is_claimed_in_turn = false;
-    };
-    known of(const std::string& queue) const {
-        const thread_guard guard{mutex_};
-        const auto found = queues_.find(queue);
-        return found == queues_.end() ? known{} : found->second;
-    }
-    void note(const std::string& queue, known what) {
-        const thread_guard guard{mutex_};
-        queues_[queue] = what;
-    }
-
-private:
-    mutable thread_mutex mutex_;
-    std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
+// The turn of a queue, and whether its jobs have keys. A claim by an old turn is refused.
+struct known_turn {
+    std::int64_t turn = 0;
+    bool has_turn = false;
+    bool is_claimed_in_turn = false;
 };
 
 array_texts lists_of(std::span<const new_job> what) {
@@ -422,7 +406,7 @@ private:
         note_finished(inside(on, "finish", values), done);
     }
 
-    turns turns_;
+    known_queues<known_turn> turns_;
     claim_places places_;
 };
 
