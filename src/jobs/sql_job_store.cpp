@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "core/traceparent.hpp"
 #include "leasehold/error.hpp"
@@ -131,7 +133,44 @@ parameters sql_job_store::values_of_like(const new_job& each) {
         each.traceparent};
 }
 
+parameters sql_job_store::values_of(value first, const new_job& each) {
+    return {
+        std::move(first),
+        each.kind,
+        each.payload,
+        each.priority,
+        run_at_of(each),
+        value_of(microseconds{each.delay}),
+        each.unique_key,
+        static_cast<int>(each.unique),
+        each.ordering_key,
+        each.retry.max_attempts,
+        value_of(microseconds{each.retry.delay}),
+        value_of(microseconds{each.retry.max_delay}),
+        each.attempt_timeout ? value_of(microseconds{*each.attempt_timeout}) : value{-1},
+        each.max_rescues,
+        each.traceparent};
+}
+
 // ------------------------------------------------------------------------------ a worker's own
+
+std::vector<claim_standing> sql_job_store::standings_in(
+    const result& answer, const std::vector<job_claim>& held
+) {
+    using column = columns::job::standings;
+    std::map<std::pair<job_id, std::int64_t>, bool> found;
+    for (const row& each : answer.rows) {
+        const std::pair claim{each.integer(column::id), each.integer(column::token)};
+        found[claim] = each.integer(column::is_cancel_requested) != 0;
+    }
+    std::vector<claim_standing> all(held.size(), claim_standing::gone);
+    for (std::size_t at = 0; at < held.size(); ++at) {
+        const auto one = found.find({held[at].id, held[at].token.number});
+        if (one == found.end()) continue;
+        all[at] = one->second ? claim_standing::cancel_requested : claim_standing::held;
+    }
+    return all;
+}
 
 claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     using column = columns::job::claimed_columns;

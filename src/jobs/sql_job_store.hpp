@@ -72,6 +72,13 @@ protected:
     static bool are_plain(std::span<const new_job> what);
     // The values of attempts, rescues, delays of retries, time limit or -1, traceparent.
     static parameters values_of_like(const new_job& each);
+    // `first`, kind, payload, priority, due time or -1, delay, unique key, until when it is unique,
+    // ordering key, attempts, delays of retries, time limit or -1, rescues, traceparent.
+    static parameters values_of(value first, const new_job& each);
+    // Reads the answer of `standings`, which has those of these claims that are held.
+    static std::vector<claim_standing> standings_in(
+        const result& answer, const std::vector<job_claim>& held
+    );
     // The ids of a list of numbers with commas between.
     static std::set<job_id> ids_in(std::string_view list);
     // Jobs that have ended or go on, with their states.

@@ -2,7 +2,6 @@
 #include "jobs/sql_job_store.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/hexadecimal.hpp"
@@ -354,24 +353,9 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
 std::vector<claim_standing> mysql_job_store::standings(
     connection& on, const session_id& whose, const std::vector<job_claim>& held
 ) {
-    using column = columns::job::standings;
     std::set<job_id> ids;
     for (const job_claim& each : held) ids.insert(each.id);
-    std::map<std::pair<job_id, std::int64_t>, bool> found;
-    for (const row& each : read(on, "standings", {value_of(whose), list_of(ids)}).rows) {
-        const std::pair claim{each.integer(column::id), each.integer(column::token)};
-        found[claim] = each.integer(column::is_cancel_requested) != 0;
-    }
-    std::vector<claim_standing> all;
-    for (const job_claim& each : held) {
-        const auto at = found.find({each.id, each.token.number});
-        if (at == found.end()) {
-            all.push_back(claim_standing::gone);
-        } else {
-            all.push_back(at->second ? claim_standing::cancel_requested : claim_standing::held);
-        }
-    }
-    return all;
+    return standings_in(read(on, "standings", {value_of(whose), list_of(ids)}), held);
 }
 
 }  // namespace

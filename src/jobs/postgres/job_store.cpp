@@ -73,33 +73,6 @@ struct known_turn {
     bool is_claimed_in_turn = false;
 };
 
-array_texts lists_of(std::span<const new_job> what) {
-    array_texts lists(15);
-    std::int64_t number = 0;
-    for (const new_job& each : what) {
-        const auto limit = each.attempt_timeout;
-        lists.add(
-            {++number,
-             each.kind,
-             each.payload,
-             each.priority,
-             each.run_at ? std::max(std::int64_t{0}, each.run_at->time_since_epoch().count())
-                         : std::int64_t{-1},
-             value_of(std::chrono::microseconds{each.delay}),
-             each.unique_key,
-             static_cast<int>(each.unique),
-             each.ordering_key,
-             each.retry.max_attempts,
-             value_of(std::chrono::microseconds{each.retry.delay}),
-             value_of(std::chrono::microseconds{each.retry.max_delay}),
-             limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-             each.max_rescues,
-             each.traceparent}
-        );
-    }
-    return lists;
-}
-
 // `like`: a job with the values that all of them have in common.
 parameters values_of_plain(
     std::string_view queue, std::span<const new_job> what, const parameters& like
@@ -180,28 +153,10 @@ public:
     std::vector<claim_standing> standings(
         connection& on, const session_id& whose, const std::vector<job_claim>& held
     ) override {
-        using column = columns::job::standings;
         array_texts lists(1);
         for (const job_claim& each : held) lists.add({each.id});
-        std::map<job_id, std::pair<std::int64_t, bool>> found;
         const parameters values = joined({value_of(whose)}, lists.values());
-        for (const row& each : read(on, "standings", values).rows) {
-            found[each.integer(column::id)] = {
-                each.integer(column::token), each.integer(column::is_cancel_requested) != 0};
-        }
-        std::vector<claim_standing> all;
-        for (const job_claim& each : held) {
-            const auto at = found.find(each.id);
-            const bool is_there = at != found.end() && at->second.first == each.token.number;
-            if (!is_there) {
-                all.push_back(claim_standing::gone);
-            } else {
-                all.push_back(
-                    at->second.second ? claim_standing::cancel_requested : claim_standing::held
-                );
-            }
-        }
-        return all;
+        return standings_in(read(on, "standings", values), held);
     }
 
 protected:
@@ -214,8 +169,10 @@ protected:
             const std::set<job_id> drawn = ids_in(only_text(made));
             return {drawn.begin(), drawn.end()};
         }
-        parameters values{std::string{queue}};
-        const result made = inside(on, "insert", joined(values, lists_of(what).values()));
+        array_texts lists(15);
+        std::int64_t number = 0;
+        for (const new_job& each : what) lists.add(values_of(++number, each));
+        const result made = inside(on, "insert", joined({std::string{queue}}, lists.values()));
         // The ids grow with the numbers of the list, in whatever order they are answered.
         using column = columns::job::insert;
         std::map<std::string, job_id> by_key;

@@ -144,23 +144,7 @@ protected:
         ids.reserve(what.size());
         if (are_plain(what)) insert_many(on, queue, what, ids);
         for (const new_job& each : what.subspan(ids.size())) {
-            const auto limit = each.attempt_timeout;
-            const parameters values{
-                std::string{queue},
-                each.kind,
-                each.payload,
-                each.priority,
-                run_at_of(each),
-                value_of(std::chrono::microseconds{each.delay}),
-                each.unique_key,
-                static_cast<int>(each.unique),
-                each.ordering_key,
-                each.retry.max_attempts,
-                value_of(std::chrono::microseconds{each.retry.delay}),
-                value_of(std::chrono::microseconds{each.retry.max_delay}),
-                limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
-                each.max_rescues,
-                each.traceparent};
+            const parameters values = values_of(std::string{queue}, each);
             ids.push_back(only_integer_if_any(inside(on, "insert", values)));
         }
         return ids;
