@@ -87,10 +87,6 @@ void add_count(queue_info& info, const row& from, std::size_t first) {
 
 }  // namespace
 
-std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
-    return retention > microseconds{0} ? retention.count() : -1;
-}
-
 queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
     using column = columns::job_queue::queue_look;
     queue_look seen;
@@ -138,6 +134,18 @@ std::int64_t sql_job_queue_store::prune(connection& on, int max_rows, std::size_
 
 // ----------------------------------------------------------------------------------- managing
 
+std::optional<job_state> sql_job_queue_store::state_of(connection& on, job_id id) const {
+    const auto found = only_integer_if_any(read(on, "state_of", {id}));
+    return found ? std::optional{static_cast<job_state>(*found)} : std::nullopt;
+}
+
+void sql_job_queue_store::give_up_on(job_id id, const char* what_to_repeat) {
+    throw error(
+        errc::transient,
+        "job " + std::to_string(id) + " changes all the time; " + what_to_repeat + " it again"
+    );
+}
+
 retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
     // If another caller changes the job between two of these, try again: that caller has made
     // progress.
@@ -145,9 +153,9 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
     for (int look = 0; look < max_looks; ++look) {
         if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;
         if (has_found(write(on, "redrive", {id}))) return retry_outcome::redriven;
-        const result found = read(on, "state_of", {id});
-        if (found.rows.empty()) return retry_outcome::not_found;
-        switch (static_cast<job_state>(only_integer(found))) {
+        const auto state = state_of(on, id);
+        if (!state) return retry_outcome::not_found;
+        switch (*state) {
             case job_state::running:
                 return retry_outcome::running;
             case job_state::available:
@@ -163,9 +171,7 @@ retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
                 break;
         }
     }
-    throw error(
-        errc::transient, "job " + std::to_string(id) + " changes all the time; retry it again"
-    );
+    give_up_on(id, "retry");
 }
 
 job_change_outcome sql_job_queue_store::change(connection& on, job_id id, const job_changes& what) {
@@ -184,28 +190,22 @@ job_change_outcome sql_job_queue_store::change(connection& on, job_id id, const 
     constexpr int max_looks = 10;
     for (int look = 0; look < max_looks; ++look) {
         if (has_found(write(on, "change", values))) return job_change_outcome::changed;
-        const result found = read(on, "state_of", {id});
-        if (found.rows.empty()) return job_change_outcome::not_found;
-        const auto state = static_cast<job_state>(only_integer(found));
+        const auto state = state_of(on, id);
+        if (!state) return job_change_outcome::not_found;
         if (state == job_state::running) return job_change_outcome::running;
         if (state >= job_state::completed) return job_change_outcome::ended;
         // It may have gone back to the queue since the statement looked.
         if (has_time && look > 0) return job_change_outcome::waits;
     }
-    throw error(
-        errc::transient, "job " + std::to_string(id) + " changes all the time; change it again"
-    );
+    give_up_on(id, "change");
 }
 
 delete_outcome sql_job_queue_store::remove(connection& on, job_id id) {
     // MySQL counts the row that SELECT … INTO reads as affected.
     if (!write(on, "remove", {id}).rows.empty()) return delete_outcome::deleted;
-    const result found = read(on, "state_of", {id});
-    if (found.rows.empty()) return delete_outcome::not_found;
-    const auto state = static_cast<job_state>(only_integer(found));
-    const bool has_ended = state == job_state::completed || state == job_state::discarded ||
-                           state == job_state::cancelled;
-    return has_ended ? delete_outcome::needed : delete_outcome::not_ended;
+    const auto state = state_of(on, id);
+    if (!state) return delete_outcome::not_found;
+    return *state >= job_state::completed ? delete_outcome::needed : delete_outcome::not_ended;
 }
 
 std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {

@@ -40,12 +40,14 @@ public:
     std::vector<queue_info> describe_queues(connection& on) override;
 
 protected:
-    // The time the row of a job is kept, in microseconds; -1: not at all.
-    static std::int64_t kept_for(std::chrono::microseconds retention);
     // Reads, from column `first` on, "available, next due in, next fire in, maintained ago", of
     // which all but the first may be null, "some are needed, some wait, some are blocked", and the
     // settings of the queue.
     static queue_look look_in(const row& from, std::size_t first);
+    // nullopt if there is no such job.
+    std::optional<job_state> state_of(connection& on, job_id id) const;
+    // Throws, after others have changed the job between all looks at it.
+    [[noreturn]] static void give_up_on(job_id id, const char* what_to_repeat);
 };
 
 }  // namespace leasehold

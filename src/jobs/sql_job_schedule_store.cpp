@@ -18,16 +18,6 @@ value value_of_instant(schedule::instant when) {
     return when.time_since_epoch().count();
 }
 
-// Default values are stored as null, as in the rows of jobs.
-template <class Number>
-value unless(Number given, Number usual) {
-    return given == usual ? value{} : value{std::int64_t{given}};
-}
-
-std::int64_t count_of(milliseconds length) {
-    return microseconds{length}.count();
-}
-
 // A column of a schedule stands behind the time.
 struct schedule_column : columns::job_schedule::schedule_columns {
     static constexpr std::size_t first = columns::job_schedule::due::schedule_columns;
@@ -38,7 +28,8 @@ new_job job_in(const row& from) {
     using column = schedule_column;
     new_job job;
     const auto length = [&](std::size_t place, milliseconds usual) {
-        return duration_cast<milliseconds>(microseconds{number_or(from, place, count_of(usual))});
+        const microseconds found{number_or(from, place, microseconds{usual}.count())};
+        return duration_cast<milliseconds>(found);
     };
     const auto number = [&](std::size_t place, int usual) {
         return static_cast<int>(number_or(from, place, usual));
@@ -87,9 +78,7 @@ job_schedule_row row_in(const row& from) {
 parameters values_of(const job_schedule_row& row) {
     const job_schedule& what = row.what;
     const new_job& job = what.job;
-    const new_job usual;
-    const auto until_start = static_cast<int>(unique_until::started);
-    return {
+    const parameters first{
         what.name,
         what.queue,
         row.is_paused ? 1 : 0,
@@ -104,17 +93,13 @@ parameters values_of(const job_schedule_row& row) {
         row.last ? value_of_instant(*row.last) : value{},
         row.last_job ? value{*row.last_job} : value{},
         job.kind,
-        job.priority,
-        unless(job.retry.max_attempts, usual.retry.max_attempts),
-        unless(job.max_rescues, usual.max_rescues),
-        unless(count_of(job.retry.delay), count_of(usual.retry.delay)),
-        unless(count_of(job.retry.max_delay), count_of(usual.retry.max_delay)),
-        job.attempt_timeout ? value{count_of(*job.attempt_timeout)} : value{},
-        job.unique == unique_until::started ? value{until_start} : value{},
+        job.priority};
+    const parameters last{
         static_cast<int>(job.conflict),
         text_or_null(job.unique_key),
         text_or_null(job.ordering_key),
         job.payload};
+    return joined(joined(first, values_unless_usual(job)), last);
 }
 
 job_schedule_look look_in(const result& found) {

@@ -100,9 +100,14 @@ std::optional<enqueued_job> sql_job_store::settle_conflict(
 std::optional<enqueued_job> sql_job_store::find_unique(
     connection& on, const std::string& queue, const std::string& unique_key
 ) {
-    const result found = inside(on, "find_unique", {queue, unique_key});
+    return not_new_in(inside(on, "find_unique", {queue, unique_key}));
+}
+
+std::optional<enqueued_job> sql_job_store::not_new_in(const result& found) {
+    using column = columns::job::find_unique;
     if (found.rows.empty()) return std::nullopt;
-    return not_new_in(found.rows.front());
+    const row& one = found.rows.front();
+    return enqueued_job{one.integer(column::id), false, one.integer(column::is_running) != 0};
 }
 
 std::int64_t sql_job_store::run_at_of(const new_job& what) {
@@ -201,10 +206,6 @@ claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
     job.checkpoint = text_or_empty(from, first + column::checkpoint);
     job.may_not_be_rescued = rescues + 1 >= number(column::rescues_max, new_job{}.max_rescues);
     return job;
-}
-
-std::int64_t sql_job_store::kept_for(microseconds retention) {
-    return retention > microseconds{0} ? retention.count() : -1;
 }
 
 std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& kept) {

@@ -53,10 +53,8 @@ protected:
     virtual bool replace(connection& on, const parameters& values) {
         return !inside(on, "replace", values).rows.empty();
     }
-    static enqueued_job not_new_in(const row& from) {
-        using column = columns::job::find_unique;
-        return {from.integer(column::id), false, from.integer(column::is_running) != 0};
-    }
+    // Reads the answer of `find_unique`.
+    static std::optional<enqueued_job> not_new_in(const result& found);
 
     static claimed_job claimed_in(const row& from, std::size_t first);
 
@@ -64,7 +62,6 @@ protected:
     static std::int64_t run_at_of(const new_job& what);
     // The time the row of a job is kept that ends by this step, in microseconds; -1: not at all.
     static std::int64_t kept_after(const job_end& end, const job_retention& kept);
-    static std::int64_t kept_for(std::chrono::microseconds retention);
     // True for the end of a completed job of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
     // True if `insert_plain` serves: the jobs are due, have no keys, and differ only in kind,

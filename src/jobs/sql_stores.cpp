@@ -14,6 +14,26 @@ namespace leasehold {
 
 const sql_source jobs_sql{postgres_jobs, mysql_jobs, sqlite_jobs};
 
+std::int64_t kept_for(std::chrono::microseconds retention) {
+    return retention > retention.zero() ? retention.count() : -1;
+}
+
+parameters values_unless_usual(const new_job& what) {
+    const new_job usual;
+    const auto unless = [](std::int64_t given, std::int64_t otherwise) {
+        return given == otherwise ? value{} : value{given};
+    };
+    const auto micros = [](std::chrono::microseconds length) { return length.count(); };
+    const bool is_until_started = what.unique == unique_until::started;
+    return {
+        unless(what.retry.max_attempts, usual.retry.max_attempts),
+        unless(what.max_rescues, usual.max_rescues),
+        unless(micros(what.retry.delay), micros(usual.retry.delay)),
+        unless(micros(what.retry.max_delay), micros(usual.retry.max_delay)),
+        what.attempt_timeout ? value{micros(*what.attempt_timeout)} : value{},
+        is_until_started ? value{static_cast<int>(what.unique)} : value{}};
+}
+
 std::unique_ptr<job_store> job_store::make(const std::shared_ptr<const sql_dialect>& how) {
     return made_for<job_store>(
         how,

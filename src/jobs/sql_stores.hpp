@@ -1,5 +1,7 @@
 #pragma once
 // Private to the dialects: the statements of jobs, and the stores that an engine has for itself.
+#include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "columns_jobs.hpp"
@@ -10,6 +12,12 @@
 namespace leasehold {
 
 extern const sql_source jobs_sql;
+
+// The time the row of a job is kept, in microseconds; -1: not at all.
+std::int64_t kept_for(std::chrono::microseconds retention);
+// The settings of a job that are null in its row if they are the usual ones: attempts, rescues, the
+// least and greatest delay of a retry, time limit, until when it is unique.
+parameters values_unless_usual(const new_job& what);
 
 namespace postgres_dialect {
 

@@ -155,28 +155,17 @@ void job_inserts::add_row(
     parameters& values
 ) const {
     using std::chrono::microseconds;
-    const new_job usual;
-    const auto unless_usual = [](std::int64_t number, std::int64_t otherwise) {
-        return number == otherwise ? value{} : value{number};
-    };
-    const auto micros = [](auto duration) { return microseconds{duration}.count(); };
     constexpr int available = 2, blocked = 5;
-    const bool is_until_started = what.unique == unique_until::started;
-    parameters own{
-        queue,
-        what.kind,
-        is_blocked ? blocked : available,
-        what.priority,
-        unless_usual(what.retry.max_attempts, usual.retry.max_attempts),
-        unless_usual(what.max_rescues, usual.max_rescues),
-        unless_usual(micros(what.retry.delay), micros(usual.retry.delay)),
-        unless_usual(micros(what.retry.max_delay), micros(usual.retry.max_delay)),
-        what.attempt_timeout ? value{micros(*what.attempt_timeout)} : value{},
-        is_until_started ? value{1} : value{},
-        text_or_null(what.unique_key),
-        text_or_null(what.ordering_key),
-        text_or_null(what.traceparent),
-        what.payload};
+    parameters own = joined(
+        joined(
+            {queue, what.kind, is_blocked ? blocked : available, what.priority},
+            values_unless_usual(what)
+        ),
+        {text_or_null(what.unique_key),
+         text_or_null(what.ordering_key),
+         text_or_null(what.traceparent),
+         what.payload}
+    );
     std::string_view name = "row";
     if (what.run_at) {
         name = "row_at";

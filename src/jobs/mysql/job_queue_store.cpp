@@ -37,14 +37,20 @@ public:
 
     std::int64_t promote(connection& on, std::string_view queue, int max_jobs) override {
         using column = columns::job_queue::promote;
-        const result found = with_per_key(
-            "promote",
-            [&](const statement& ask, std::int64_t most) {
-                return how_->write(on, ask, {std::string{queue}, max_jobs, most});
-            },
-            [](const row& first) { return first.integer(column::per_key); }
-        );
-        return found.rows.at(0).integer(column::due);
+        // The text has the number of jobs of a key that may run at a time. The answer has another
+        // one only if somebody has just changed the queue's limits.
+        constexpr int max_looks = 10;
+        std::int64_t believed = 1;
+        for (int look = 0;; ++look) {
+            const std::string text =
+                replaced(texts_.source("promote"), "{skipped}", std::to_string(believed - 1));
+            const statement ask{text, how_->which(), how_->written()};
+            const parameters values{std::string{queue}, max_jobs, believed};
+            const row found = how_->write(on, ask, values).rows.at(0);
+            const std::int64_t is = found.integer(column::per_key);
+            if (is == believed || look == max_looks) return found.integer(column::due);
+            believed = is;
+        }
     }
 
     // Page by page, past rows that somebody has locked.
@@ -121,9 +127,7 @@ public:
             if (found.integer(column::in_history) > 0) return cancel_outcome::ended;
             if (found.integer(column::in_jobs) == 0) return cancel_outcome::not_found;
         }
-        throw error(
-            errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
-        );
+        give_up_on(id, "cancel");
     }
 
     retry_outcome retry(connection& on, job_id id) override {
@@ -195,23 +199,6 @@ private:
             list += std::to_string(id) + "," + std::to_string(token) + "]";
         }
         return "[" + list + "]";
-    }
-
-    // Sends a statement whose text has the number of jobs of a key that may run at a time, until
-    // the answer has that number, too.
-    template <class Send, class Read>
-    result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
-        std::int64_t believed = 1;
-        // A try fails only if somebody has just changed the queue's limits.
-        constexpr int max_looks = 10;
-        for (int look = 0;; ++look) {
-            const std::string text =
-                replaced(texts_.source(name), "{skipped}", std::to_string(believed - 1));
-            result found = send(statement{text, how_->which(), how_->written()}, believed);
-            const std::int64_t is = found.rows.empty() ? believed : answered(found.rows[0]);
-            if (is == believed || look == max_looks) return found;
-            believed = is;
-        }
     }
 };
 

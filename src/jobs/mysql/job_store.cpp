@@ -64,7 +64,10 @@ protected:
     }
     std::optional<enqueued_job> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
-    ) override;
+    ) override {
+        const char* const name = reads_newest(on) ? "find_unique" : "find_newest_unique";
+        return not_new_in(inside(on, name, {queue, unique_key}));
+    }
     bool replace(connection& on, const parameters& values) override {
         const char* const name = reads_newest(on) ? "replace" : "replace_newest";
         return !inside(on, name, values).rows.empty();
@@ -125,15 +128,6 @@ std::vector<enqueued_job> mysql_job_store::enqueue(
             throw;
         }
     });
-}
-
-std::optional<enqueued_job> mysql_job_store::find_unique(
-    connection& on, const std::string& queue, const std::string& unique_key
-) {
-    if (reads_newest(on)) return sql_job_store::find_unique(on, queue, unique_key);
-    const result found = inside(on, "find_newest_unique", {queue, unique_key});
-    if (found.rows.empty()) return std::nullopt;
-    return not_new_in(found.rows.front());
 }
 
 // ----------------------------------------------------------------------------------- claiming

@@ -67,9 +67,7 @@ public:
             if (found.integer(column::in_history) > 0) return cancel_outcome::ended;
             if (found.integer(column::in_jobs) == 0) return cancel_outcome::not_found;
         }
-        throw error(
-            errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
-        );
+        give_up_on(id, "cancel");
     }
 };
 
