@@ -20,22 +20,10 @@ namespace leasehold {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds longest_delay = hours{24 * 366};
-
-// Runs changes that may be repeated whether they were carried out or not.
-template <class Use>
-auto ask_again(const database& db, Use&& with) {
-    return repeatedly(db, bounds_of(db), std::forward<Use>(with));
-}
-
-template <class Use>
-auto read_again(const database& db, Use&& with) {
-    return read_repeatedly(db, bounds_of(db), std::forward<Use>(with));
-}
 
 void require_valid(const queue_limits& limits) {
     constexpr int most = 1'000'000, per_key_most = 1000;
@@ -229,7 +217,7 @@ void job_queue::notify() const noexcept {
 
 void job_queue::set_limits(const queue_limits& limits) const {
     require_valid(limits);
-    ask_again(database_, [&](connection& on, store_set& stores) {
+    repeatedly(database_, [&](connection& on, store_set& stores) {
         stores.get<job_queue_store>().set_limits(on, name_, limits);
         database_.inner()->part<job_notifier>().notify(on, stores, name_);
         if (limits.max_running_per_key > 1) {
@@ -239,32 +227,32 @@ void job_queue::set_limits(const queue_limits& limits) const {
 }
 
 void job_queue::pause() const {
-    ask_again(database_, [&](connection& on, store_set& stores) {
+    repeatedly(database_, [&](connection& on, store_set& stores) {
         stores.get<job_queue_store>().set_paused(on, name_, true);
     });
 }
 
 void job_queue::resume() const {
-    ask_again(database_, [&](connection& on, store_set& stores) {
+    repeatedly(database_, [&](connection& on, store_set& stores) {
         stores.get<job_queue_store>().set_paused(on, name_, false);
         database_.inner()->part<job_notifier>().notify(on, stores, name_);
     });
 }
 
 queue_info job_queue::describe() const {
-    return read_again(database_, [&](connection& on, store_set& stores) {
+    return read_repeatedly(database_, [&](connection& on, store_set& stores) {
         return stores.get<job_queue_store>().describe_queue(on, name_);
     });
 }
 
 std::vector<queue_info> list_queues(const database& db) {
-    return read_again(db, [&](connection& on, store_set& stores) {
+    return read_repeatedly(db, [&](connection& on, store_set& stores) {
         return stores.get<job_queue_store>().describe_queues(on);
     });
 }
 
 std::optional<job_info> find_job(const database& db, job_id id) {
-    return read_again(db, [&](connection& on, store_set& stores) {
+    return read_repeatedly(db, [&](connection& on, store_set& stores) {
         auto found = stores.get<job_queue_store>().describe(on, id);
         constexpr int max_needs = 100;
         const bool may_wait = found && found->state == job_state::blocked;
@@ -298,7 +286,7 @@ job_page list_jobs(const database& db, const job_filter& filter) {
     job_page some;
     while (among.first <= among.last) {
         auto part = among;
-        const auto found = read_again(db, [&](connection& on, store_set& stores) {
+        const auto found = read_repeatedly(db, [&](connection& on, store_set& stores) {
             job_queue_store& all = stores.get<job_queue_store>();
             part = is_by_index ? among : all.part_of(on, among, filter.order, most);
             return all.list(on, wanted, part);
@@ -317,7 +305,7 @@ job_page list_jobs(const database& db, const job_filter& filter) {
 }
 
 cancel_outcome cancel_job(const database& db, job_id id) {
-    return ask_again(db, [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         job_queue_store& all = stores.get<job_queue_store>();
         const auto found = all.describe(on, id);
         if (!found) return cancel_outcome::not_found;
@@ -338,7 +326,7 @@ cancel_outcome cancel_job(const database& db, job_id id) {
 }
 
 retry_outcome retry_job(const database& db, job_id id) {
-    return ask_again(db, [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         const auto outcome = stores.get<job_queue_store>().retry(on, id);
         const bool is_runnable =
             outcome == retry_outcome::available || outcome == retry_outcome::redriven;
@@ -363,7 +351,7 @@ job_change_outcome change_job(const database& db, job_id id, const job_changes& 
         refuse_input("say what is to change: kind, payload, priority, run_at or delay");
     }
     bool is_changed = false;
-    return ask_again(db, [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         job_queue_store& all = stores.get<job_queue_store>();
         if (!is_changed) {
             const auto answered = all.change(on, id, what);
@@ -427,7 +415,7 @@ const char* name_of(retry_outcome outcome) noexcept {
 delete_outcome delete_job(const database& db, job_id id) {
     // It may have ended, or what needed it, since the store looked.
     constexpr int max_looks = 10;
-    return ask_again(db, [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         for (int look = 0; look < max_looks; ++look) {
             const auto outcome = stores.get<job_queue_store>().remove(on, id);
             if (outcome != delete_outcome::needed) return outcome;

@@ -101,7 +101,7 @@ job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
 // is. Reads the row again if somebody else changed it first.
 template <class To>
 bool change(const database& db, std::string_view name, To&& to) {
-    return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         constexpr int max_looks = 10;
         for (int look = 0; look < max_looks; ++look) {
             const auto seen = stores.get<job_schedule_store>().find(on, name);
@@ -138,7 +138,7 @@ bool change_if_there(const database& db, std::string_view name, To&& to) {
 }
 
 auto look_at(const database& db, std::string_view name) {
-    return read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+    return read_repeatedly(db, [&](connection& on, store_set& stores) {
         return stores.get<job_schedule_store>().find(on, name);
     });
 }
@@ -171,7 +171,7 @@ bool set_job_schedule(const database& db, const job_schedule& what) {
 }
 
 bool remove_job_schedule(const database& db, std::string_view name) {
-    return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+    return repeatedly(db, [&](connection& on, store_set& stores) {
         return stores.get<job_schedule_store>().remove(on, name);
     });
 }
@@ -221,10 +221,9 @@ std::vector<job_schedule_info> list_job_schedules(const database& db) {
     std::vector<job_schedule_info> all;
     std::string after;
     while (true) {
-        const auto page =
-            read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-                return stores.get<job_schedule_store>().list(on, after);
-            });
+        const auto page = read_repeatedly(db, [&](connection& on, store_set& stores) {
+            return stores.get<job_schedule_store>().list(on, after);
+        });
         for (const job_schedule_row& each : page.rows) all.push_back(info_of(each, page.now));
         if (page.rows.size() < job_schedule_store::max_rows) return all;
         after = page.rows.back().what.name;

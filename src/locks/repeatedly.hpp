@@ -21,9 +21,15 @@ auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
     );
 }
 
+template <class Use>
+auto repeatedly(const database& db, Use&& with) {
+    return repeatedly(db, bounds_of(db), with);
+}
+
 // As above, for a question that only reads: a server that takes no writes will do.
 template <class Use>
-auto read_repeatedly(const database& db, const bounds& of_call, Use&& with) {
+auto read_repeatedly(const database& db, Use&& with) {
+    const bounds of_call = bounds_of(db);
     return repeat(
         [&](int) { return db.inner()->use_to_read(of_call, with); },
         [&](const error&) { return !of_call.have_passed() && !of_call.are_stopped(); }

@@ -15,7 +15,6 @@ namespace leasehold {
 namespace {
 
 using std::chrono::days;
-using std::chrono::hours;
 using std::chrono::local_days;
 using std::chrono::minutes;
 using std::chrono::months;

@@ -35,10 +35,9 @@ std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
     std::vector<run_info> all;
     while (true) {
         const std::string after = all.empty() ? "" : all.back().name;
-        const auto page =
-            read_repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
-                return stores.get<run_store>().list(on, prefix, after, page_size);
-            });
+        const auto page = read_repeatedly(db, [&](connection& on, store_set& stores) {
+            return stores.get<run_store>().list(on, prefix, after, page_size);
+        });
         for (const run_look& each : page) all.push_back(with_fire_times(each));
         if (page.size() < page_size) return all;
     }

@@ -426,7 +426,7 @@ private:
             settings_.repeat_abandoned,
             when_.text().size() <= run_store::max_schedule_bytes ? when_.text() : std::string{}};
         const database& db = session_->handle();
-        return repeatedly(db, bounds_of(db), [&](connection& on, store_set& stores) {
+        return repeatedly(db, [&](connection& on, store_set& stores) {
             return stores.get<run_store>().claim(on, wanted);
         });
     }
