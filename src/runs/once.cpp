@@ -1,12 +1,9 @@
 #include "leasehold/once.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "core/error.hpp"
 #include "core/handle_maker.hpp"
-#include "core/thread_mutex.hpp"
-#include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
@@ -186,8 +183,7 @@ public:
         lease_.verify_in(transaction_ref{inside});
         const store_set& stores = database().store_for(inside);
         const auto is_there = [&](connection& on, store_set& own) {
-            const auto last = own.get<run_store>().look(on, lease_.key()).last;
-            return last && last->owner == lease_.owner() && last->token == lease_.token();
+            return own_record(on, own).has_value();
         };
         const auto write = [&] { return stores.get<run_store>().finish(inside, request(result)); };
         if (where_heard_of(database(), write, is_there)) return;
@@ -231,11 +227,17 @@ private:
 
     bool is_recorded() {
         const bounds of_call = bounds_of(session_->handle());
-        const auto last = database().use(of_call, [&](connection& on, store_set& stores) {
-            return stores.get<run_store>().look(on, lease_.key()).last;
+        const auto own = database().use(of_call, [&](connection& on, store_set& stores) {
+            return own_record(on, stores);
         });
-        return last && last->owner == lease_.owner() && last->token == lease_.token() &&
-               (last->state == run_state::succeeded || last->state == run_state::failed);
+        return own && (own->state == run_state::succeeded || own->state == run_state::failed);
+    }
+
+    // nullopt if the record is another run's by now.
+    std::optional<run_info> own_record(connection& on, store_set& stores) const {
+        auto last = stores.get<run_store>().look(on, lease_.key()).last;
+        const bool is_own = last && last->owner == lease_.owner() && last->token == lease_.token();
+        return is_own ? std::move(last) : std::nullopt;
     }
 
     void tell_of(const std::exception& failure) {
@@ -369,16 +371,11 @@ private:
         // The time between two looks whether the session is alive.
         constexpr milliseconds max_nap{500};
         const auto until = local_clock::now() + duration;
-        thread_mutex mutex;
-        std::condition_variable_any changed;
-        thread_guard guard{mutex};
         while (!cancel.stop_requested()) {
             session_->require_live();
             const auto now = local_clock::now();
             if (now >= until) return true;
-            wait_until(guard, changed, cancel, std::min(until, now + max_nap), [] {
-                return false;
-            });
+            rest(std::min(until, now + max_nap), cancel);
         }
         return false;
     }
