@@ -45,7 +45,7 @@ void require_due(const known_table& table, const std::string& name, time_kind ti
     const column_shape& column = column_of(table, name);
     require_right(table, column, value_use::compared);
     const auto kinds = kinds_of(times, table.engine);
-    if (std::find(kinds.begin(), kinds.end(), column.kind) != kinds.end()) return;
+    if (std::ranges::find(kinds, column.kind) != kinds.end()) return;
     throw error(
         errc::invalid_argument,
         "column " + name + " is " + column.type + ", and only " + name_of(kinds.front()) +
@@ -276,7 +276,7 @@ std::string taken_for_the_same(
 }
 
 bool is_any_referable(const known_table& table, const std::vector<std::string>& columns) {
-    return std::any_of(columns.begin(), columns.end(), [&](const std::string& each) {
+    return std::ranges::any_of(columns, [&](const std::string& each) {
         return !each.empty() && column_of(table, each).is_referable;
     });
 }

@@ -122,8 +122,7 @@ private:
             return;
         }
         const auto& may_be = wanted.may_be;
-        if (!may_be.empty() &&
-            std::find(may_be.begin(), may_be.end(), column->kind) == may_be.end()) {
+        if (!may_be.empty() && std::ranges::find(may_be, column->kind) == may_be.end()) {
             add_problem(what + " is " + column->type + " and must be " + name_of(may_be.front()));
             return;
         }
@@ -220,7 +219,7 @@ private:
     }
 
     bool is_one_of(const std::string& column, const std::vector<std::string>& names) const {
-        return std::any_of(names.begin(), names.end(), [&](const std::string& each) {
+        return std::ranges::any_of(names, [&](const std::string& each) {
             return dialect_.is_same_column(each, column);
         });
     }
@@ -334,11 +333,9 @@ private:
         if (need_.order.empty() || need_.late.empty()) return;
         // The terms of unclaimed rows are null, so that the terms alone, which come last, will do.
         for (auto first = need_.late.begin(); first != need_.late.end(); ++first) {
-            const auto found = std::find_if(
-                found_.indexes.begin(),
-                found_.indexes.end(),
-                [&](const index_shape& index) { return begins_with(index, first); }
-            );
+            const auto found = std::ranges::find_if(found_.indexes, [&](const index_shape& index) {
+                return begins_with(index, first);
+            });
             if (found == found_.indexes.end()) continue;
             verdict_.late_index = found->name;
             return;
@@ -364,7 +361,7 @@ private:
 const column_shape* find_column(
     const table_store& dialect, const std::vector<column_shape>& columns, const std::string& name
 ) {
-    const auto found = std::find_if(columns.begin(), columns.end(), [&](const column_shape& each) {
+    const auto found = std::ranges::find_if(columns, [&](const column_shape& each) {
         return dialect.is_same_column(each.name, name);
     });
     return found == columns.end() ? nullptr : &*found;

@@ -52,7 +52,7 @@ row_parts parts_of(
     std::vector<std::pair<versioned_row, std::size_t>> all;
     all.reserve(places.size());
     for (const std::size_t at : places) all.emplace_back(as_sent(rows[at]), at);
-    std::stable_sort(all.begin(), all.end(), [](const auto& one, const auto& other) {
+    std::ranges::stable_sort(all, [](const auto& one, const auto& other) {
         return compared(one.first.key, other.first.key) < 0;
     });
     constexpr std::size_t forms = 4;

@@ -170,9 +170,7 @@ private:
         std::vector<parameters> keys = dialect.look(inside, wanted);
         // A key with a null names no row.
         std::erase_if(keys, [](const parameters& key) {
-            return std::any_of(key.begin(), key.end(), [](const value& part) {
-                return part.is_null();
-            });
+            return std::ranges::any_of(key, &value::is_null);
         });
         if (keys.empty()) return {claim_status::none, {}};
         row_request those = wanted;
@@ -187,11 +185,8 @@ private:
     }
 
     static void in_order_of(const std::vector<parameters>& keys, std::vector<claimed_row>& rows) {
-        const auto rank = [&](const claimed_row& each) {
-            return std::find(keys.begin(), keys.end(), each.key) - keys.begin();
-        };
-        std::sort(rows.begin(), rows.end(), [&](const claimed_row& one, const claimed_row& other) {
-            return rank(one) < rank(other);
+        std::ranges::sort(rows, {}, [&](const claimed_row& each) {
+            return std::ranges::find(keys, each.key) - keys.begin();
         });
     }
 

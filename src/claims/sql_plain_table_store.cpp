@@ -40,13 +40,7 @@ std::string literal(const value& each, const claim_words& words) {
 }  // namespace
 
 bool plain_table_store::is_same_column(const std::string& left, const std::string& right) const {
-    return std::equal(
-        left.begin(),
-        left.end(),
-        right.begin(),
-        right.end(),
-        [](char one, char other) { return lower(one) == lower(other); }
-    );
+    return std::ranges::equal(left, right, {}, lower, lower);
 }
 
 std::string_view plain_table_store::type_of(column_kind kind) const {
@@ -178,7 +172,7 @@ std::vector<versioned_row> plain_table_store::candidates(
 bool plain_table_store::shows_full(connection& inside, const several_request& wanted) const {
     if (wanted.version_most == std::numeric_limits<std::int64_t>::max()) return false;
     const auto seen = candidates(inside, wanted);
-    return std::any_of(seen.begin(), seen.end(), [&](const versioned_row& each) {
+    return std::ranges::any_of(seen, [&](const versioned_row& each) {
         return each.version >= wanted.version_most;
     });
 }
@@ -191,7 +185,7 @@ std::vector<std::size_t> plain_table_store::turns(std::size_t size, std::size_t 
     std::iota(positions.begin(), positions.end(), std::size_t{0});
     if (part >= size) return positions;
     thread_local std::mt19937 random{std::random_device{}()};
-    std::shuffle(positions.begin(), positions.end(), random);
+    std::ranges::shuffle(positions, random);
     for (std::size_t first = 0; first < size; first += part) {
         const auto at = [&](std::size_t position) {
             return positions.begin() + static_cast<std::ptrdiff_t>(std::min(position, size));
@@ -224,7 +218,7 @@ several_claimed plain_table_store::claim_in_turns(
             chosen.push_back(std::move(seen[positions[tried]]));
         }
         auto taken = take(chosen);
-        std::move(taken.begin(), taken.end(), std::back_inserter(got.rows));
+        std::ranges::move(taken, std::back_inserter(got.rows));
     }
     return got;
 }

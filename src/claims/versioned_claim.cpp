@@ -99,7 +99,7 @@ public:
             wanted.count = n - static_cast<int>(got.rows.size());
             if (version_most(*known) > before && wanted.count > 0) {
                 auto more = claim_known().rows;
-                std::move(more.begin(), more.end(), std::back_inserter(got.rows));
+                std::ranges::move(more, std::back_inserter(got.rows));
             }
         }
         for (versioned_row& each : got.rows) {

@@ -224,35 +224,25 @@ private:
         while (!chosen.empty()) {
             const auto part = chosen.first(part_size(chosen));
             chosen = chosen.subspan(part.size());
-            claim_statement locking = begin_to_lock(mapping);
+            claim_statement locking = begin("SELECT ");
+            locking.key_as(mapping.key).sql(", ").name(mapping.version);
+            for (const std::string& each : mapping.columns) locking.sql(", ").name(each);
             locking.from(mapping.table, wanted.key_index).sql(" WHERE ");
             locking.key_is_any(mapping.key, part).sql(" AND ").open(mapping).sql(" AND ");
-            locking.all_of(wanted.where, mapping.times);
-            auto mine = lock_these(inside, wanted, locking);
+            locking.all_of(wanted.where, mapping.times).sql(" AND ").name(mapping.version);
+            locking.sql(" < ").put(wanted.version_most).sql(" FOR UPDATE SKIP LOCKED");
+            std::vector<versioned_row> mine;
+            for (const row& each : locking.run(inside).rows) {
+                mine.push_back(versioned_row_of(each, 0, mapping.key.size(), mapping.columns.size())
+                );
+            }
             in_order_of(part, mine);
-            std::move(mine.begin(), mine.end(), std::back_inserter(taken));
+            std::ranges::move(mine, std::back_inserter(taken));
         }
         set_all_claimed(inside, wanted, taken);
         return taken;
     }
 
-    claim_statement begin_to_lock(const versioned_mapping& mapping) const {
-        claim_statement locking = begin("SELECT ");
-        locking.key_as(mapping.key).sql(", ").name(mapping.version);
-        for (const std::string& each : mapping.columns) locking.sql(", ").name(each);
-        return locking;
-    }
-    static std::vector<versioned_row> lock_these(
-        connection& inside, const several_request& wanted, claim_statement& locking
-    ) {
-        const versioned_mapping& mapping = wanted.mapping;
-        locking.sql(" AND ").name(mapping.version).sql(" < ").put(wanted.version_most);
-        std::vector<versioned_row> mine;
-        for (const row& each : locking.sql(" FOR UPDATE SKIP LOCKED").run(inside).rows) {
-            mine.push_back(versioned_row_of(each, 0, mapping.key.size(), mapping.columns.size()));
-        }
-        return mine;
-    }
     void set_all_claimed(
         connection& inside, const several_request& wanted, std::span<const versioned_row> mine
     ) const {
@@ -295,7 +285,7 @@ private:
         const auto seen = positions_of(inside, wanted, part, "");
         for (std::size_t at = 0; at < part.size(); ++at) {
             if (outcomes[at] == change_outcome::done) continue;
-            const bool is_seen = std::binary_search(seen.found.begin(), seen.found.end(), at);
+            const bool is_seen = std::ranges::binary_search(seen.found, at);
             if (is_plain && is_seen) outcomes[at] = change_outcome::busy;
             if (!is_plain && (is_seen || locked.has_strangers)) {
                 outcomes[at] = change(inside, wanted, part[at]);
@@ -336,7 +326,7 @@ private:
                 next = at + 1;
             }
         }
-        std::sort(answer.found.begin(), answer.found.end());
+        std::ranges::sort(answer.found);
         return answer;
     }
     // A row that the key names in other letters than the table has is a stranger.
@@ -357,13 +347,8 @@ private:
     static void in_order_of(
         std::span<const versioned_row> order, std::vector<versioned_row>& rows
     ) {
-        const auto rank = [&](const versioned_row& each) {
-            return std::find_if(order.begin(), order.end(), [&](const versioned_row& one) {
-                return one.key == each.key;
-            });
-        };
-        std::sort(rows.begin(), rows.end(), [&](const auto& one, const auto& other) {
-            return rank(one) < rank(other);
+        std::ranges::sort(rows, {}, [&](const versioned_row& each) {
+            return std::ranges::find(order, each.key, &versioned_row::key) - order.begin();
         });
     }
 

@@ -170,9 +170,7 @@ public:
         asking.sql(" = mine.v RETURNING mine.*");
         result found = asking.run(inside);
         require_at_most(static_cast<std::size_t>(wanted.count), found.affected_rows, mapping);
-        std::sort(found.rows.begin(), found.rows.end(), [](const row& one, const row& other) {
-            return one.integer("place") < other.integer("place");
-        });
+        std::ranges::sort(found.rows, {}, [](const row& each) { return each.integer("place"); });
         several_claimed got;
         constexpr std::size_t key = 1;  // behind `place`
         for (const row& each : found.rows) {

@@ -299,7 +299,7 @@ private:
             const int limit = wanted.limit - static_cast<int>(all.size());
             auto rows =
                 rows_of(rows_text(part).sql(" LIMIT ").put(limit).run(inside), wanted.mapping);
-            std::move(rows.begin(), rows.end(), std::back_inserter(all));
+            std::ranges::move(rows, std::back_inserter(all));
         } while (first < wanted.keys.size());
         return all;
     }
@@ -309,7 +309,7 @@ private:
         connection& inside, const qualified_name& table, const std::string& index
     ) {
         const auto parts = inside.execute(collations_sql, {index, schema_of(table)}).rows;
-        return std::any_of(parts.begin(), parts.end(), [&](const row& part) {
+        return std::ranges::any_of(parts, [&](const row& part) {
             return is_finer_than(inside, table, part.text("name"), part.text("collation"));
         });
     }
