@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -49,7 +50,7 @@ void require_valid(const diagnosis_settings& settings) {
 }
 
 void append(std::vector<finding>& all, std::vector<finding> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(all));
+    std::ranges::move(more, std::back_inserter(all));
 }
 
 // One examination, on one connection: each part adds its findings.
@@ -95,11 +96,12 @@ public:
     }
 
 private:
-    void add(severity weight, const char* name, std::string what) {
-        found_.push_back({weight, name, std::move(what), "", ""});
-    }
     void add(
-        severity weight, const char* name, std::string what, std::string why, std::string how
+        severity weight,
+        const char* name,
+        std::string what,
+        std::string why = {},
+        std::string how = {}
     ) {
         found_.push_back({weight, name, std::move(what), std::move(why), std::move(how)});
     }
@@ -243,14 +245,11 @@ private:
             is_by_transaction = health.server_process(other) == first;
             other.rollback();
         });
-        if (is_by_transaction) {
-            add(severity::good,
-                "pooler",
-                "a pooler stands between that lends servers by transaction; leasehold's own "
-                "statements need no more");
-        } else {
-            add(severity::good, "pooler", "a pooler stands between");
-        }
+        add(severity::good,
+            "pooler",
+            is_by_transaction ? "a pooler stands between that lends servers by transaction; "
+                                "leasehold's own statements need no more"
+                              : "a pooler stands between");
     }
 
     // One finding for all of them, however many there are. Returns the way to the first.
@@ -306,8 +305,7 @@ private:
                 run_migrate);
         }
         has_tables_ = is_whole;
-        const bool has_newer =
-            std::any_of(steps.begin(), steps.end(), [](const auto& each) { return each.is_newer; });
+        const bool has_newer = std::ranges::any_of(steps, &migration_step::is_newer);
         if (is_whole && !has_newer) {
             append(found_, find_drift(on, stores.get<health_store>(), db_.settings().names));
         }
@@ -405,10 +403,8 @@ private:
         auto shares = stores.get<health_store>().long_shares(on, since, max_shown);
         const std::int64_t keys =
             (all.empty() ? 0 : all.front().holds) + (shares.empty() ? 0 : shares.front().holds);
-        std::move(shares.begin(), shares.end(), std::back_inserter(all));
-        std::stable_sort(all.begin(), all.end(), [](const long_hold& left, const long_hold& right) {
-            return left.held_for > right.held_for;
-        });
+        std::ranges::move(shares, std::back_inserter(all));
+        std::ranges::stable_sort(all, std::ranges::greater{}, &long_hold::held_for);
         if (all.size() > max_shown) all.resize(max_shown);
         for (const long_hold& each : all) {
             add(severity::good,

@@ -27,7 +27,7 @@ std::vector<Entry> all_pages(Ask&& ask) {
     while (true) {
         auto page = ask(all.empty() ? nullptr : &all.back());
         const bool is_last = page.size() < page_size;
-        std::move(page.begin(), page.end(), std::back_inserter(all));
+        std::ranges::move(page, std::back_inserter(all));
         if (is_last) return all;
     }
 }
@@ -41,8 +41,8 @@ std::vector<lock_info> mutexes(connection& on, store_set& stores, std::string_vi
 }
 
 void sort_by_grant(std::vector<lock_info>& all) {
-    std::sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
-        return std::tie(left.key, left.token) < std::tie(right.key, right.token);
+    std::ranges::sort(all, {}, [](const lock_info& each) {
+        return std::tie(each.key, each.token);
     });
 }
 
@@ -102,16 +102,11 @@ void add_those_without_holder(
 ) {
     std::vector<lock_info> more;
     for (const header_info& each : headers) {
-        const auto at = std::lower_bound(
-            all.begin(),
-            all.end(),
-            each.key,
-            [](const lock_info& info, const std::string& name) { return info.key < name; }
-        );
+        const auto at = std::ranges::lower_bound(all, each.key, {}, &lock_info::key);
         const bool is_held = at != all.end() && at->key == each.key;
         if (!is_held && each.arrived > 0) more.push_back(without_holder(each));
     }
-    std::move(more.begin(), more.end(), std::back_inserter(all));
+    std::ranges::move(more, std::back_inserter(all));
 }
 
 // All three lists are in the order of keys, and so is the result.
@@ -122,12 +117,8 @@ std::vector<lock_info> merged(
 ) {
     add_totals(holders, headers);
     add_those_without_holder(holders, headers);
-    std::move(mutexes.begin(), mutexes.end(), std::back_inserter(holders));
-    std::stable_sort(
-        holders.begin(),
-        holders.end(),
-        [](const lock_info& left, const lock_info& right) { return left.key < right.key; }
-    );
+    std::ranges::move(mutexes, std::back_inserter(holders));
+    std::ranges::stable_sort(holders, {}, &lock_info::key);
     return holders;
 }
 
@@ -158,6 +149,13 @@ std::optional<lock_info> freed_mutex(
     serve_quietly(with, on, stores, name);
     found->holders = 1;
     return found;
+}
+
+std::vector<waiter_info> infos_of(const std::vector<queued_waiter>& queue) {
+    std::vector<waiter_info> all;
+    all.reserve(queue.size());
+    for (const queued_waiter& each : queue) all.push_back(each.info);
+    return all;
 }
 
 void tell_freed(const database& db, const lock_info& freed) {
@@ -226,7 +224,7 @@ lock_page page_of_locks(connection& on, store_set& stores, const lock_filter& fi
         const std::string name = holders.back().key;
         std::erase_if(holders, [&](const lock_info& each) { return each.key == name; });
         auto rest = stores.get<holder_store>().holders_of(on, key{name});
-        std::move(rest.begin(), rest.end(), std::back_inserter(holders));
+        std::ranges::move(rest, std::back_inserter(holders));
     }
     end.cut(held);
     end.cut(holders);
@@ -295,10 +293,7 @@ std::vector<waiter_info> list_waiters(const database& db, const key& name) {
         const auto queue = all_pages<queued_waiter>([&](const queued_waiter* after) {
             return stores.get<waiter_store>().list(on, name, after ? after->ticket : 0, page_size);
         });
-        std::vector<waiter_info> all;
-        all.reserve(queue.size());
-        for (const queued_waiter& each : queue) all.push_back(each.info);
-        return all;
+        return infos_of(queue);
     });
 }
 
@@ -318,16 +313,12 @@ lock_page list_free_keys(const database& db, const lock_filter& filter) {
 std::vector<waiter_info> list_waiters(const database& db, const waiter_filter& filter) {
     require_prefix(filter.prefix);
     return read(db, [&](connection& on, store_set& stores) {
-        std::vector<waiter_info> all;
-        std::int64_t ticket = 0;
-        while (true) {
-            const auto page = stores.get<waiter_store>().list_all(
-                on, filter.prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
-            );
-            for (const queued_waiter& each : page) all.push_back(each.info);
-            if (page.size() < page_size) return all;
-            ticket = page.back().ticket;
-        }
+        const auto queue = all_pages<queued_waiter>([&](const queued_waiter* after) {
+            const std::string key = after ? after->info.key : "";
+            const std::int64_t ticket = after ? after->ticket : 0;
+            return stores.get<waiter_store>().list_all(on, filter.prefix, key, ticket, page_size);
+        });
+        return infos_of(queue);
     });
 }
 

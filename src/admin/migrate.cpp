@@ -13,10 +13,9 @@ namespace leasehold {
 namespace {
 
 const migration* find(const migration_store& schema, int version) {
-    for (const migration& each : schema.known()) {
-        if (each.version == version) return &each;
-    }
-    return nullptr;
+    const auto all = schema.known();
+    const auto found = std::ranges::find(all, version, &migration::version);
+    return found == all.end() ? nullptr : &*found;
 }
 
 int newest(const migration_store& schema) {
@@ -63,9 +62,7 @@ std::optional<migration_step> up_once(
 ) {
     migration_lock lock{on, schema, timeout};
     const auto steps = sound_steps(on, schema, resume);
-    const auto next = std::find_if(steps.begin(), steps.end(), [](const migration_step& step) {
-        return !step.is_applied;
-    });
+    const auto next = std::ranges::find(steps, false, &migration_step::is_applied);
     if (next == steps.end() || next->version > to_version) return std::nullopt;
     const migration& file = *find(schema, next->version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
@@ -89,8 +86,7 @@ void require_no_live_session(connection& on, store_set& stores, int to_version) 
     } catch (const error& failure) {
         if (failure.code() != errc::schema_missing) throw;
     }
-    const auto is_live = [](const session_info& each) { return each.is_live; };
-    const auto live = std::find_if(sessions.begin(), sessions.end(), is_live);
+    const auto live = std::ranges::find(sessions, true, &session_info::is_live);
     if (live == sessions.end()) return;
     throw error(
         errc::busy,
@@ -203,9 +199,8 @@ std::string grants_sql(engine which, const table_names& names, std::string_view 
     const bool is_of_host = which == engine::mysql || which == engine::mariadb;
     const bool lacks_part =
         user.empty() || (is_of_host && (user.starts_with('@') || user.ends_with('@')));
-    const bool has_controls = std::any_of(user.begin(), user.end(), [](unsigned char each) {
-        return each < ' ' || each == 0x7f;
-    });
+    const bool has_controls =
+        std::ranges::any_of(user, [](unsigned char each) { return each < ' ' || each == 0x7f; });
     if (lacks_part || has_controls) {
         throw error(
             errc::invalid_argument,

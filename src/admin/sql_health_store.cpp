@@ -85,14 +85,14 @@ microseconds sql_health_store::clock(connection& on) {
 
 std::vector<std::string> sql_health_store::shape(connection& on) {
     auto lines = only_texts(how_->read(on, shapes_["shape"], {how_->names().prefix}));
-    std::sort(lines.begin(), lines.end());
+    std::ranges::sort(lines);
     return lines;
 }
 
 std::vector<std::string> sql_health_store::known_shape() const {
     std::vector<std::string> lines = split(shapes_.source("known_shape"), '\n');
     std::erase(lines, "");
-    std::sort(lines.begin(), lines.end());
+    std::ranges::sort(lines);
     return lines;
 }
 
@@ -102,7 +102,7 @@ std::vector<index_maker> sql_health_store::known_indexes() const {
     for (std::string each : split(shapes_.source("known_indexes"), ';')) {
         constexpr std::string_view begin = "INDEX ", on = " ON ";
         if (each.empty()) continue;
-        std::replace(each.begin(), each.end(), '\n', ' ');
+        std::ranges::replace(each, '\n', ' ');
         const auto name = each.find(begin) + begin.size(), middle = each.find(on, name);
         const auto columns = each.find(" (", middle), end = each.find(')', columns) + 1;
         const bool is_unique = each.find(" UNIQUE ") < name;
@@ -124,13 +124,12 @@ std::vector<index_maker> sql_health_store::known_indexes() const {
     return all;
 }
 
-std::vector<needed_rights> sql_health_store::rights_in(const std::string& grants) {
+std::vector<needed_rights> sql_health_store::granted() const {
     std::vector<needed_rights> all;
-    for (const std::string& each : split(grants, ';')) {
+    for (std::string one : split(how_->of(admin_sql, "migration").source("grants"), ';')) {
         constexpr std::string_view begin = "GRANT ", on = " ON ", to = " TO ";
-        if (!each.starts_with(begin)) continue;
-        std::string one = each;
-        std::replace(one.begin(), one.end(), '\n', ' ');
+        if (!one.starts_with(begin)) continue;
+        std::ranges::replace(one, '\n', ' ');
         const auto tables = one.find(on), user = one.find(to);
         const std::string_view text = one;
         const auto verbs = split(text.substr(begin.size(), tables - begin.size()), ',');

@@ -63,8 +63,8 @@ protected:
     // Empty if the engine knows no rights.
     virtual std::vector<needed_rights> needed() const { return {}; }
     virtual bool has_right(connection&, const std::string&, const std::string&) { return true; }
-    // The rights that `GRANT a, b ON x, y TO …;`, one after another, give.
-    static std::vector<needed_rights> rights_in(const std::string& grants);
+    // The rights that the block `grants` of the migrations gives a program.
+    std::vector<needed_rights> granted() const;
 
     // Asks by `use`; a refusal becomes a finding.
     template <class Use>

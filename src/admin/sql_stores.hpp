@@ -18,8 +18,6 @@ namespace postgres_dialect {
 std::unique_ptr<health_store> make_health_store(std::shared_ptr<const sql_dialect> how);
 std::unique_ptr<history_store> make_history_store(std::shared_ptr<const sql_dialect> how);
 std::unique_ptr<migration_store> make_migration_store(std::shared_ptr<const sql_dialect> how);
-// The statements that give {user} the rights of a program.
-const std::string& grants_text(const sql_dialect& how);
 
 }  // namespace postgres_dialect
 namespace mysql_dialect {
@@ -27,8 +25,6 @@ namespace mysql_dialect {
 std::unique_ptr<health_store> make_health_store(std::shared_ptr<const sql_dialect> how);
 std::unique_ptr<history_store> make_history_store(std::shared_ptr<const sql_dialect> how);
 std::unique_ptr<migration_store> make_migration_store(std::shared_ptr<const sql_dialect> how);
-// The statements that give {user} the rights of a program.
-const std::string& grants_text(const sql_dialect& how);
 
 }  // namespace mysql_dialect
 namespace sqlite_dialect {

@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
+    std::vector<needed_rights> needed() const override { return granted(); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {
         const std::string& question = verb == "SELECT"   ? texts_.source("try_select")
                                       : verb == "INSERT" ? texts_.source("try_insert")

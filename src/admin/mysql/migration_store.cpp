@@ -69,10 +69,6 @@ public:
 
 }  // namespace
 
-const std::string& grants_text(const sql_dialect& how) {
-    return how.of(admin_sql, "migration").source("grants");
-}
-
 std::unique_ptr<migration_store> make_migration_store(shared_dialect how) {
     return std::make_unique<mysql_migration_store>(std::move(how));
 }

@@ -83,7 +83,7 @@ public:
 private:
     using column = columns::health::server;
 
-    std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
+    std::vector<needed_rights> needed() const override { return granted(); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {
         return only_integer(read(on, "has_right", {table, verb})) != 0;
     }

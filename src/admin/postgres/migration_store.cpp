@@ -81,10 +81,6 @@ private:
 
 }  // namespace
 
-const std::string& grants_text(const sql_dialect& how) {
-    return how.of(admin_sql, "migration").source("grants");
-}
-
 std::unique_ptr<migration_store> make_migration_store(shared_dialect how) {
     return std::make_unique<postgres_migration_store>(std::move(how));
 }
