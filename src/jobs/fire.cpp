@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "jobs/enqueue.hpp"
+#include "jobs/job_check.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
@@ -83,9 +84,7 @@ std::optional<std::int64_t> fire_one(
 
 schedule times_of(const job_schedule& what) {
     if (what.every.has_value() == !what.cron.empty()) {
-        throw error(
-            errc::invalid_argument, "a schedule has a cron expression or a period: one of the two"
-        );
+        refuse_input("a schedule has a cron expression or a period: one of the two");
     }
     return what.every ? schedule::every(*what.every) : schedule::cron(what.cron, what.zone);
 }

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "jobs/job_check.hpp"
 #include "jobs/job_executor.hpp"
-#include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
 namespace leasehold {
@@ -20,6 +20,10 @@ constexpr std::array states{
     job_state::completed,
     job_state::discarded,
     job_state::cancelled};
+
+void require_delay(std::chrono::milliseconds delay, const char* rule) {
+    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) refuse_input(rule);
+}
 
 }  // namespace
 
@@ -51,10 +55,7 @@ job_state job_state_of(std::string_view name) {
         if (name == name_of(each)) return each;
         known += (known.empty() ? "" : ", ") + std::string{name_of(each)};
     }
-    throw error(
-        errc::invalid_argument,
-        "'" + std::string{name} + "' is no state of a job; there are " + known
-    );
+    refuse_input("'" + std::string{name} + "' is no state of a job; there are " + known);
 }
 
 const char* name_of(job_stop_reason reason) noexcept {
@@ -144,15 +145,11 @@ void job::set_result(std::string_view words) {
     inner_.set_result(words);
 }
 void job::snooze_for(std::chrono::milliseconds delay) {
-    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
-        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
-    }
+    require_delay(delay, "a job is snoozed for 0 to 366 days");
     inner_.decide(job_step::snooze, delay, {});
 }
 void job::set_retry_delay(std::chrono::milliseconds delay) {
-    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
-        throw error(errc::invalid_argument, "the next attempt of a job comes after 0 to 366 days");
-    }
+    require_delay(delay, "the next attempt of a job comes after 0 to 366 days");
     inner_.retry_after(delay);
 }
 void job::release() {
@@ -160,7 +157,7 @@ void job::release() {
 }
 void job::release_and_rest(std::chrono::milliseconds rest) {
     if (rest < rest.zero() || rest > std::chrono::hours{24}) {
-        throw error(errc::invalid_argument, "a worker rests for 0 to 24 h");
+        refuse_input("a worker rests for 0 to 24 h");
     }
     release();
     inner_.rest_for(rest);

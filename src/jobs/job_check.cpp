@@ -6,6 +6,7 @@
 #include "core/known_value.hpp"
 #include "core/traceparent.hpp"
 #include "core/utf8.hpp"
+#include "jobs/needs.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -46,12 +47,11 @@ void require_valid_time(const new_job& what) {
     if (what.delay < milliseconds{0} || what.delay > delay_most) {
         refuse_input("the delay of a job must be 0 to 366 days");
     }
-    if (!what.unique_key.empty() && what.conflict == on_conflict::replace &&
-        !(what.depends_on.empty() && what.depends_on_listed.empty())) {
+    const bool is_waiting = needs_others(what);
+    if (is_waiting && !what.unique_key.empty() && what.conflict == on_conflict::replace) {
         refuse_input("a job that needs others cannot replace one of its unique key: keep, or fail");
     }
-    const bool needs_others = !what.depends_on.empty() || !what.depends_on_listed.empty();
-    if (needs_others && (what.run_at || what.delay > milliseconds{0})) {
+    if (is_waiting && (what.run_at || what.delay > milliseconds{0})) {
         refuse_input(
             "a job that needs others has no run_at and no delay: it runs when they have ended"
         );
@@ -67,7 +67,7 @@ void require_valid_time(const new_job& what) {
 
 void require_between(milliseconds given, milliseconds least, milliseconds most, const char* what) {
     if (given >= least && given <= most) return;
-    throw error(errc::invalid_argument, std::string{"worker_settings: "} + what);
+    refuse_input(std::string{"worker_settings: "} + what);
 }
 
 }  // namespace
@@ -141,14 +141,12 @@ void require_valid(const worker_settings& settings) {
     constexpr std::size_t max_queues = 100;
     constexpr int max_threads = 1000, max_prefetch = 1000, max_weight = 1000;
     if (settings.queues.empty() || settings.queues.size() > max_queues) {
-        throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
+        refuse_input("a worker works for 1 to 100 queues");
     }
     std::set<std::string> names;
     for (const std::string& each : settings.queues) {
         require_name(each, "queue");
-        if (!names.insert(each).second) {
-            throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
-        }
+        if (!names.insert(each).second) refuse_input("queue '" + each + "' is named twice");
     }
     for (const auto& [queue, weight] : settings.weights) {
         if (!names.contains(queue) || weight < 1 || weight > max_weight) {
@@ -165,11 +163,11 @@ void require_valid(const worker_settings& settings) {
         );
     }
     if (settings.concurrency < 1 || settings.concurrency > max_threads) {
-        throw error(errc::invalid_argument, "worker_settings: concurrency must be 1 to 1000");
+        refuse_input("worker_settings: concurrency must be 1 to 1000");
     }
     const int prefetch = settings.prefetch.value_or(0);
     if (prefetch < 0 || prefetch > max_prefetch) {
-        throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
+        refuse_input("worker_settings: prefetch must be 0 to 1000");
     }
     const milliseconds day = hours{24};
     require_between(

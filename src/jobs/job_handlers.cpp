@@ -3,41 +3,35 @@
 #include <utility>
 
 #include "jobs/job_check.hpp"
-#include "leasehold/error.hpp"
 
 namespace leasehold {
 
 void job_handlers::require_unused(const char* what) const {
     if (!is_used_) return;
-    throw error(
-        errc::invalid_argument,
-        std::string{what} + "() was called while run() is under way: call it before"
-    );
+    refuse_input(std::string{what} + "() was called while run() is under way: call it before");
 }
 
 void job_handlers::set(std::string kind, job_handler with) {
     const thread_guard guard{mutex_};
     require_unused("handle");
     require_kind(kind);
-    if (!with) throw error(errc::invalid_argument, "a handler must be something to call");
+    if (!with) refuse_input("a handler must be something to call");
     if (!by_kind_.try_emplace(kind, std::move(with)).second) {
-        throw error(errc::invalid_argument, "the kind '" + kind + "' has a handler already");
+        refuse_input("the kind '" + kind + "' has a handler already");
     }
 }
 
 void job_handlers::set_for_all(job_handler with) {
     const thread_guard guard{mutex_};
     require_unused("handle_all");
-    if (!with || for_all_) {
-        throw error(errc::invalid_argument, "there is one handler for all kinds");
-    }
+    if (!with || for_all_) refuse_input("there is one handler for all kinds");
     for_all_ = std::move(with);
 }
 
 void job_handlers::wrap(job_wrapper around) {
     const thread_guard guard{mutex_};
     require_unused("wrap");
-    if (!around) throw error(errc::invalid_argument, "a wrapper must be something to call");
+    if (!around) refuse_input("a wrapper must be something to call");
     wrappers_.push_back(std::move(around));
 }
 
@@ -67,13 +61,9 @@ std::vector<std::string> job_handlers::kinds() const {
 
 job_handlers::use::use(job_handlers& of) : of_(of) {
     const thread_guard guard{of.mutex_};
-    if (of.is_used_) {
-        throw error(
-            errc::invalid_argument, "a run() of this worker is under way: wait until it has ended"
-        );
-    }
+    if (of.is_used_) refuse_input("a run() of this worker is under way: wait until it has ended");
     if (of.by_kind_.empty() && !of.for_all_) {
-        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
+        refuse_input("a worker needs a handler: call handle() before run()");
     }
     of.is_used_ = true;
 }

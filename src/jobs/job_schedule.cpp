@@ -7,6 +7,7 @@
 #include "jobs/fire.hpp"
 #include "jobs/job_check.hpp"
 #include "jobs/job_schedule_store.hpp"
+#include "jobs/needs.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/job_queue.hpp"
 #include "locks/repeatedly.hpp"
@@ -31,9 +32,7 @@ void require_valid(const job_schedule& what) {
     if (what.job.run_at || what.job.delay != what.job.delay.zero()) {
         refuse_input("the job of a schedule has no run_at and no delay: its fire times say when");
     }
-    if (!what.job.depends_on.empty() || !what.job.depends_on_listed.empty()) {
-        refuse_input("the job of a schedule needs no others");
-    }
+    if (needs_others(what.job)) refuse_input("the job of a schedule needs no others");
     if (!what.job.traceparent.empty()) {
         refuse_input("the job of a schedule has no traceparent: no span enqueues it");
     }

@@ -68,14 +68,12 @@ void sql_job_need_store::add(connection& in, const std::vector<job_need>& what) 
 std::vector<job_need_over> sql_job_need_store::over(
     connection& on, const std::vector<job_id>& ids
 ) {
-    const auto send = [&](const statement& what, const parameters& values) {
-        return how_->read(on, what, values);
-    };
     std::vector<job_need_over> all;
     in_parts(ids, [&](std::span<const job_id> part) {
         if (all.size() >= max_rows) return;
         const parameters limit{static_cast<std::int64_t>(max_rows)};
-        for (const row& each : about("over", part, limit, send).rows) all.push_back(over_in(each));
+        for (const row& each : about("over", part, limit, reading(on)).rows)
+            all.push_back(over_in(each));
     });
     return all;
 }
@@ -148,12 +146,9 @@ std::int64_t sql_job_need_store::free(connection& on, const std::vector<job_id>&
 std::vector<std::string> sql_job_need_store::queues_of(
     connection& on, const std::vector<job_id>& ids
 ) {
-    const auto send = [&](const statement& what, const parameters& values) {
-        return how_->read(on, what, values);
-    };
     std::set<std::string> names;
     in_parts(ids, [&](std::span<const job_id> part) {
-        for (std::string& each : only_texts(about("queues_of", part, {}, send))) {
+        for (std::string& each : only_texts(about("queues_of", part, {}, reading(on)))) {
             names.insert(std::move(each));
         }
     });

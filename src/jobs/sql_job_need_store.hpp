@@ -35,6 +35,11 @@ private:
     result about(
         std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
     ) const;
+    auto reading(connection& on) const {
+        return [this, &on](const statement& what, const parameters& values) {
+            return how_->read(on, what, values);
+        };
+    }
     // The function that sends changes, in the open transaction or by themselves.
     auto sending(connection& on) const {
         const bool is_inside = on.state() == connection_state::in_transaction;

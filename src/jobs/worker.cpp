@@ -398,10 +398,7 @@ void worker::implementation::shift::say_goodbye() {
 
 void worker::implementation::work_under_one(const std::stop_token& stop) {
     if (!session_->begin_work()) {
-        throw error(
-            errc::invalid_argument,
-            "a worker works under this session already: open a session for each worker"
-        );
+        refuse_input("a worker works under this session already: open a session for each worker");
     }
     shift now{*this, stop};
     std::exception_ptr failed;
