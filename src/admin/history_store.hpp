@@ -7,10 +7,8 @@
 // token already (after a fail-over that has lost commits tokens may repeat: the newer grant
 // counts).
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "leasehold/connection.hpp"

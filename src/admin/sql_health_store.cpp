@@ -1,7 +1,6 @@
 #include "admin/sql_health_store.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "session/sql_session_store.hpp"
 

@@ -2,7 +2,6 @@
 // The doctor's questions, as far as the engines are alike. The other questions are in
 // src/admin/<engine>/health_store.cpp.
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "admin/health_store.hpp"

@@ -39,14 +39,6 @@ value value_of_period(const grant_filter& filter) {
 
 }  // namespace
 
-void sql_history_store::define(connection& on, std::string_view name) const {
-    on.execute(texts_.source(name));
-}
-
-bool sql_history_store::has_triggers(connection&) {
-    return false;
-}
-
 bool sql_history_store::are_all_in(const result& found, const std::vector<std::string>& texts) {
     return std::ssize(found.rows) == triggers_there_are &&
            std::ranges::all_of(found.rows, [&](const row& each) {
@@ -59,13 +51,13 @@ bool sql_history_store::are_all_in(const result& found, const std::vector<std::s
 
 void sql_history_store::drop_triggers(connection& on) {
     for (const char* each : {"drop_grant_trigger", "drop_share_trigger", "drop_replace_trigger"}) {
-        define(on, each);
+        on.execute(texts_.source(each));
     }
 }
 
 void sql_history_store::make_triggers(connection& on) {
     for (const char* each : {"grant_trigger", "share_trigger", "replace_trigger"}) {
-        define(on, each);
+        on.execute(texts_.source(each));
     }
 }
 

@@ -3,7 +3,6 @@
 // and so is the rest in src/admin/<engine>/history_store.cpp.
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "admin/history_store.hpp"
@@ -27,13 +26,12 @@ public:
 protected:
     // True if this very user has made the triggers as make_triggers() would. Then they stay: a
     // change of triggers has to wait for transactions, and everybody else waits behind it.
-    virtual bool has_triggers(connection& on);
+    virtual bool has_triggers(connection&) { return false; }
     // True when each name and body in the answer of `triggers` stands in one of these texts.
     static bool are_all_in(const result& found, const std::vector<std::string>& texts);
     // Each of these is one statement, sent as it stands.
     virtual void drop_triggers(connection& on);
     virtual void make_triggers(connection& on);
-    void define(connection& on, std::string_view name) const;
 
 private:
     void set_rule(connection& on, bool is_on, std::optional<std::chrono::microseconds> keep);

@@ -54,13 +54,7 @@ class transactional_migration_store : public sql_migration_store {
 public:
     using sql_migration_store::sql_migration_store;
     bool migrates_in_transactions() const override { return true; }
-    void unlock(connection& on, bool commit) override {
-        if (commit) {
-            on.commit();
-        } else {
-            on.rollback();
-        }
-    }
+    void unlock(connection& on, bool commit) override { commit ? on.commit() : on.rollback(); }
 };
 
 }  // namespace leasehold

@@ -14,9 +14,7 @@ std::size_t jobs_ahead(std::size_t threads, std::optional<std::chrono::nanosecon
 }
 
 void claim_plan::note_claims(const std::vector<job_executor::task>& jobs) {
-    const bool are_fragile = std::ranges::any_of(jobs, [](const job_executor::task& each) {
-        return each->is_fragile();
-    });
+    const bool are_fragile = std::ranges::any_of(jobs, &job::implementation::is_fragile);
     careful_for_ -= std::min(careful_for_, jobs.size());
     if (are_fragile) careful_for_ = std::max(careful_for_, jobs.size());
 }

@@ -87,10 +87,6 @@ void require_name(std::string_view name, const char* what) {
     require_key(name, what);
 }
 
-void require_kind(std::string_view kind) {
-    require_key(kind, "kind of a job");
-}
-
 void require_checkpoint(std::string_view state) {
     constexpr std::size_t max_bytes = 65'536;
     if (state.size() > max_bytes) {
@@ -105,7 +101,7 @@ void require_checkpoint(std::string_view state) {
 }
 
 void require_valid(const new_job& what, std::size_t max_payload_bytes) {
-    require_kind(what.kind);
+    require_key(what.kind, "kind of a job");
     require_key(what.unique_key, "unique key of a job");
     require_key(what.ordering_key, "ordering key of a job");
     require_known(what.unique, unique_until::ended, "unique_until");

@@ -15,7 +15,6 @@ namespace leasehold {
 // message.
 void require_name(std::string_view name, const char* what);
 // As require_name(), but empty is allowed.
-void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
 
 // Throws invalid_argument unless a running job may save it.

@@ -370,10 +370,8 @@ job_executor::tally job_executor::counted() const {
     }
     // Nothing else waits here when a fragile one is given, and no more than there are threads.
     const auto first = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), threads_.size()));
-    now.fragile += static_cast<std::size_t>(std::count_if(
-        waiting_.begin(),
-        waiting_.begin() + first,
-        [](const task& each) { return each->is_fragile(); }
+    now.fragile += static_cast<std::size_t>(std::ranges::count_if(
+        waiting_.begin(), waiting_.begin() + first, &job::implementation::is_fragile
     ));
     return now;
 }

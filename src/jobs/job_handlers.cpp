@@ -14,7 +14,7 @@ void job_handlers::require_unused(const char* what) const {
 void job_handlers::set(std::string kind, job_handler with) {
     const thread_guard guard{mutex_};
     require_unused("handle");
-    require_kind(kind);
+    require_key(kind, "kind of a job");
     if (!with) refuse_input("a handler must be something to call");
     if (!by_kind_.try_emplace(kind, std::move(with)).second) {
         refuse_input("the kind '" + kind + "' has a handler already");

@@ -37,11 +37,7 @@ job_listener::job_listener(
 void job_listener::start() {
     std::string complaint;
     address_ = notifier_.address(complaint);
-    if (!complaint.empty()) {
-        session_->database().tell(
-            {event_kind::warning, "", 0, "no datagrams for a worker: " + complaint}
-        );
-    }
+    if (!complaint.empty()) warn("no datagrams for a worker: ", complaint);
     if (notifier_.is_open()) thread_ = std::jthread{[this](std::stop_token stop) { listen(stop); }};
 }
 
@@ -65,7 +61,7 @@ void job_listener::announce() {
         is_announced_ = true;
         known_everywhere_at_ = local_clock::now() + job_notifier::known_for;
     } catch (const error& failure) {
-        if (!std::exchange(has_complained_of_address_, true)) warn(unknown_address, failure);
+        if (!std::exchange(has_complained_of_address_, true)) warn(unknown_address, failure.what());
     }
 }
 
@@ -79,12 +75,12 @@ void job_listener::withdraw() {
         });
         is_announced_ = is_written_ = false;
     } catch (const error& failure) {
-        warn(unknown_address, failure);
+        warn(unknown_address, failure.what());
     }
 }
 
-void job_listener::warn(const std::string& said, const std::exception& failure) const {
-    session_->database().tell({event_kind::warning, "", 0, said + failure.what()});
+void job_listener::warn(const std::string& said, const std::string& why) const {
+    session_->database().tell({event_kind::warning, "", 0, said + why});
 }
 
 void job_listener::listen(std::stop_token stop) {
@@ -97,7 +93,7 @@ void job_listener::listen(std::stop_token stop) {
             database_notifications_.reset();
             next_try_ = local_clock::now() + tries_every;
             if (!std::exchange(has_complained_, true)) {
-                warn("a worker gets no more notifications of the database: ", failure);
+                warn("a worker gets no more notifications of the database: ", failure.what());
             }
         }
     }

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -49,7 +48,7 @@ private:
     void listen(std::stop_token stop);
     void tune_in(const std::stop_token& stop);
     void hear();
-    void warn(const std::string& said, const std::exception& failure) const;
+    void warn(const std::string& said, const std::string& why) const;
 
     const std::shared_ptr<session::implementation> session_;
     const on_notification heard_;

@@ -23,7 +23,6 @@
 // In a cluster with several writable nodes each operation changes the rows it decides by: a claim
 // the job's, a rescue the dead session's as well, a claim in turn the queue's.
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #include "jobs/sql_job_store.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -221,18 +220,6 @@ std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& 
 
 bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
     return end.becomes == job_state::completed && kept_after(end, kept) < 0;
-}
-
-std::set<job_id> sql_job_store::ids_in(std::string_view list) {
-    std::set<job_id> ids;
-    job_id each = 0;
-    for (std::size_t at = 0; at < list.size();) {
-        const auto [end, failure] =
-            std::from_chars(list.data() + at, list.data() + list.size(), each);
-        if (failure == std::errc{}) ids.insert(each);
-        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
-    }
-    return ids;
 }
 
 sql_job_store::ended_jobs sql_job_store::completed_in(std::string_view list) {

@@ -2,7 +2,6 @@
 // Jobs, as far as the engines keep them alike. The differences: src/jobs/<engine>/job_store.cpp.
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,8 +75,6 @@ protected:
     static std::vector<claim_standing> standings_in(
         const result& answer, const std::vector<job_claim>& held
     );
-    // The ids of a list of numbers with commas between.
-    static std::set<job_id> ids_in(std::string_view list);
     // Jobs that have ended or go on, with their states.
     using ended_jobs = std::map<job_id, job_state>;
     // Reads a list of completed jobs.

@@ -1,5 +1,8 @@
 #include "jobs/sql_stores.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 #include "jobs/job_need_store.hpp"
 #include "jobs/job_schedule_store.hpp"
 #include "jobs/job_subscriber_store.hpp"
@@ -16,6 +19,18 @@ const sql_source jobs_sql{postgres_jobs, mysql_jobs, sqlite_jobs};
 
 std::int64_t kept_for(std::chrono::microseconds retention) {
     return retention > retention.zero() ? retention.count() : -1;
+}
+
+std::set<job_id> ids_in(std::string_view list) {
+    std::set<job_id> ids;
+    job_id each = 0;
+    for (std::size_t at = 0; at < list.size();) {
+        const auto [end, failure] =
+            std::from_chars(list.data() + at, list.data() + list.size(), each);
+        if (failure == std::errc{}) ids.insert(each);
+        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
+    }
+    return ids;
 }
 
 parameters values_unless_usual(const new_job& what) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string_view>
 
 #include "columns_jobs.hpp"
 #include "jobs/job_queue_store.hpp"
@@ -15,6 +17,8 @@ extern const sql_source jobs_sql;
 
 // The time the row of a job is kept, in microseconds; -1: not at all.
 std::int64_t kept_for(std::chrono::microseconds retention);
+// The ids of a list of numbers with commas between.
+std::set<job_id> ids_in(std::string_view list);
 // The settings of a job that are null in its row if they are the usual ones: attempts, rescues, the
 // least and greatest delay of a retry, time limit, until when it is unique.
 parameters values_unless_usual(const new_job& what);

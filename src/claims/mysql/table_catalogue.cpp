@@ -40,18 +40,14 @@ constexpr std::string_view group_sql =
     "SHOW GLOBAL VARIABLES LIKE 'group_replication_single_primary_mode'";
 
 column_kind kind_of(const std::string& type) {
-    if (type.find("int") != std::string::npos && type != "point") return column_kind::integer;
+    const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+    if (has("int") && type != "point") return column_kind::integer;
     if (type == "decimal" || type == "double" || type == "float" || type == "bit" ||
         type == "year") {
         return column_kind::number;
     }
-    if (type.find("char") != std::string::npos || type.find("text") != std::string::npos ||
-        type == "enum") {
-        return column_kind::text;
-    }
-    if (type.find("binary") != std::string::npos || type.find("blob") != std::string::npos) {
-        return column_kind::bytes;
-    }
+    if (has("char") || has("text") || type == "enum") return column_kind::text;
+    if (has("binary") || has("blob")) return column_kind::bytes;
     if (type == "timestamp") return column_kind::instant;
     if (type == "datetime") return column_kind::utc;
     return column_kind::other;

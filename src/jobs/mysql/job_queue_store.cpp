@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "leasehold/error.hpp"
 #include "sql/mysql/dialect.hpp"
@@ -76,7 +77,7 @@ public:
     std::int64_t unblock(connection& on, std::string_view queue, int max_keys, blocked_place& place)
         override {
         using column = columns::job_queue::last_key;
-        std::vector<job_id> ids;
+        std::set<job_id> ids;
         std::int64_t per_key = 1;
         int looks = 0;
         for (int left = max_keys, keys = 4; left > 0;) {
@@ -87,14 +88,13 @@ public:
             per_key = seen.integer(column::per_key);
             // A different number means that somebody has changed the queue's limits.
             if (is_mistaken && ++looks < max_looks) continue;
-            add_numbers(text_or_empty(seen, column::ids), ids);
+            ids.merge(ids_in(text_or_empty(seen, column::ids)));
             place.key = text_or_empty(seen, column::key);
             if (place.is_beginning()) break;
             left -= asked;
             keys = std::min(4 * keys, 128);
         }
         if (ids.empty()) return 0;
-        std::ranges::sort(ids);
         return only_integer(write(on, "unblock", {list_of(ids)}));
     }
 
@@ -183,14 +183,6 @@ private:
         text += ";\n" + texts_.source("last_key");
         const statement packet{text, how_->which(), how_->written()};
         return how_->read(on, packet, {std::string{queue}, place.key}).rows.at(0);
-    }
-    // "1,2,3"
-    static void add_numbers(std::string_view list, std::vector<job_id>& numbers) {
-        while (!list.empty()) {
-            const auto end = std::min(list.find(','), list.size());
-            numbers.push_back(std::stoll(std::string{list.substr(0, end)}));
-            list.remove_prefix(std::min(end + 1, list.size()));
-        }
     }
     static std::string list_of_claims(const std::vector<std::pair<job_id, std::int64_t>>& claims) {
         std::string list;

@@ -73,15 +73,6 @@ struct known_turn {
     bool is_claimed_in_turn = false;
 };
 
-// `like`: a job with the values that all of them have in common.
-parameters values_of_plain(
-    std::string_view queue, std::span<const new_job> what, const parameters& like
-) {
-    array_texts lists(3);
-    for (const new_job& each : what) lists.add({each.kind, each.payload, each.priority});
-    return joined(joined({std::string{queue}}, lists.values()), like);
-}
-
 class postgres_job_store final : public sql_job_store {
 public:
     explicit postgres_job_store(shared_dialect how) : sql_job_store(std::move(how)) {}
@@ -104,8 +95,7 @@ public:
         ended_jobs done;
         const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
         if (std::ranges::all_of(ends, is_plain)) {
-            parameters values = values_of_ends(ends);
-            values.insert(values.begin(), value_of(whose));
+            const parameters values = joined({value_of(whose)}, values_of_ends(ends));
             for (const job_id each : only_integers(write(on, "complete", values))) {
                 done.emplace(each, job_state::completed);
             }
@@ -164,8 +154,11 @@ protected:
         connection& on, std::string_view queue, std::span<const new_job> what
     ) override {
         if (are_plain(what)) {
-            const auto values = values_of_plain(queue, what, values_of_like(what.front()));
-            const result made = inside(on, "insert_plain", values);
+            array_texts lists(3);
+            for (const new_job& each : what) lists.add({each.kind, each.payload, each.priority});
+            const parameters own = joined({std::string{queue}}, lists.values());
+            const result made =
+                inside(on, "insert_plain", joined(own, values_of_like(what.front())));
             const std::set<job_id> drawn = ids_in(only_text(made));
             return {drawn.begin(), drawn.end()};
         }
@@ -293,14 +286,6 @@ private:
         std::ranges::move(more.jobs, std::back_inserter(got.jobs));
     }
 
-    // Adds the jobs that a claim in turn answers, in order.
-    static void add_jobs(const result& found, claim_result& got) {
-        constexpr std::size_t first = columns::job::claim_in_turn_on_postgres::claimed_columns;
-        for (const row& each : found.rows) {
-            if (!each.is_null(first)) got.jobs.push_back(claimed_in(each, first));
-        }
-    }
-
     claim_result claim_in_turn(connection& on, const claim_request& wanted) {
         claim_result got;
         // A look is refused only if another claim was made since.
@@ -326,7 +311,10 @@ private:
             got.session_has_ended = how.integer(column::is_live) == 0;
             const bool was_my_turn = how.integer(column::is_my_turn) != 0;
             if (was_my_turn || got.session_has_ended) {
-                add_jobs(found, got);
+                for (const row& each : found.rows) {
+                    constexpr std::size_t first = column::claimed_columns;
+                    if (!each.is_null(first)) got.jobs.push_back(claimed_in(each, first));
+                }
                 if (!got.jobs.empty()) ++seen.turn;
                 turns_.note(wanted.queue, seen);
                 return got;

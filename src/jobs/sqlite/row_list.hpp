@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <span>
 #include <string>
 
 #include "sql/sql_text.hpp"
