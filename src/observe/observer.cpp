@@ -8,53 +8,34 @@
 namespace leasehold {
 
 const char* name_of(event_kind kind) noexcept {
-    switch (kind) {
-        case event_kind::granted:
-            return "granted";
-        case event_kind::refused:
-            return "refused";
-        case event_kind::released:
-            return "released";
-        case event_kind::lost:
-            return "lost";
-        case event_kind::late_heartbeat:
-            return "late_heartbeat";
-        case event_kind::stale_token_refused:
-            return "stale_token_refused";
-        case event_kind::outcome_unknown:
-            return "outcome_unknown";
-        case event_kind::release_failed:
-            return "release_failed";
-        case event_kind::reconnected:
-            return "reconnected";
-        case event_kind::reaped:
-            return "reaped";
-        case event_kind::warning:
-            return "warning";
-        case event_kind::revoke_requested:
-            return "revoke_requested";
-        case event_kind::handed_over:
-            return "handed_over";
-        case event_kind::doubt_settled:
-            return "doubt_settled";
-        case event_kind::waited_in_vain:
-            return "waited_in_vain";
-        case event_kind::connection_waited:
-            return "connection_waited";
-        case event_kind::job_started:
-            return "job_started";
-        case event_kind::job_ended:
-            return "job_ended";
-        case event_kind::job_rescued:
-            return "job_rescued";
-        case event_kind::job_enqueued:
-            return "job_enqueued";
-        case event_kind::job_claimed:
-            return "job_claimed";
-        case event_kind::job_timed_out:
-            return "job_timed_out";
-    }
-    return "unknown";
+    static constexpr const char* names[] = {
+        "unknown",
+        "granted",
+        "refused",
+        "released",
+        "lost",
+        "late_heartbeat",
+        "stale_token_refused",
+        "outcome_unknown",
+        "release_failed",
+        "reconnected",
+        "reaped",
+        "warning",
+        "revoke_requested",
+        "handed_over",
+        "doubt_settled",
+        "waited_in_vain",
+        "connection_waited",
+        "job_started",
+        "job_ended",
+        "job_rescued",
+        "job_enqueued",
+        "job_claimed",
+        "job_timed_out",
+    };
+    static_assert(std::size(names) == static_cast<std::size_t>(event_kind::job_timed_out) + 1);
+    const auto at = static_cast<std::size_t>(kind);
+    return at < std::size(names) ? names[at] : "unknown";
 }
 
 const char* name_of(event_reason reason) noexcept {
