@@ -69,18 +69,6 @@ void say_at_once(bool is_json, nlohmann::json object, const std::string& message
     std::cerr << line << std::flush;
 }
 
-const char* code_of(style look) {
-    switch (look) {
-        case style::bold:
-            return "\033[1m";
-        case style::red:
-            return "\033[31m";
-        case style::plain:
-            break;
-    }
-    return "";
-}
-
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -130,6 +118,20 @@ std::size_t columns_of(std::string_view text) {
         text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
     }
     return columns;
+}
+
+std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
+    std::size_t bytes = 0, used = 0;
+    while (bytes < text.size()) {
+        std::size_t next = bytes + 1;
+        while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0U) == 0x80) {
+            ++next;
+        }
+        used += columns_of(text.substr(bytes, next - bytes));
+        if (used > columns) break;
+        bytes = next;
+    }
+    return bytes;
 }
 
 std::string shown(std::chrono::microseconds length) {
@@ -184,9 +186,13 @@ bool is_colourful(int descriptor) {
     return isatty(descriptor) == 1 && !(refusal && *refusal) && !is_dumb;
 }
 
+std::string in_style(std::string text, style look) {
+    if (look == style::plain) return text;
+    return (look == style::bold ? "\033[1m" : "\033[31m") + std::move(text) + "\033[0m";
+}
+
 std::string styled(std::string text, style look) {
-    if (look == style::plain || !is_colourful(STDOUT_FILENO)) return text;
-    return code_of(look) + std::move(text) + "\033[0m";
+    return in_style(std::move(text), is_colourful(STDOUT_FILENO) ? look : style::plain);
 }
 
 table::table(std::vector<std::string> heading) : widths_(heading.size(), 0) {
@@ -214,10 +220,7 @@ std::vector<std::string> table::take_lines() {
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t at = 0; at < row.size(); ++at) {
-            const bool is_styled = is_coloured && row[at].look != style::plain;
-            if (is_styled) line += code_of(row[at].look);
-            line += row[at].text;
-            if (is_styled) line += "\033[0m";
+            line += in_style(row[at].text, is_coloured ? row[at].look : style::plain);
             const bool is_last = at + 1 == row.size();
             if (!is_last) line.append(widths_[at] - columns_of(row[at].text) + 2, ' ');
         }

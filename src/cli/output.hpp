@@ -19,6 +19,8 @@ std::string printable(std::string_view text);
 
 // The number of a terminal's columns that `text` takes.
 std::size_t columns_of(std::string_view text);
+// The bytes of the whole characters that fit into these columns; 0 if none fits.
+std::size_t bytes_that_fit(std::string_view text, std::size_t columns);
 
 // "3m12s", "28s", "120ms"; the two largest units.
 std::string shown(std::chrono::microseconds length);
@@ -33,7 +35,9 @@ double seconds_of(std::chrono::microseconds length);
 enum class style { plain, bold, red };
 bool is_colourful(int descriptor);
 
-// Adds the codes of its colour if standard output shows colours.
+// Adds the codes of its look, whether the reader shows colours or not.
+std::string in_style(std::string text, style look);
+// Adds them if standard output shows colours.
 std::string styled(std::string text, style look);
 
 struct cell {

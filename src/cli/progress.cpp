@@ -24,18 +24,11 @@ constexpr std::chrono::minutes between_in_log{1};
 constexpr std::chrono::minutes longest_in_log{10};
 
 // A line that wraps could not be erased.
-std::string cut_to_terminal(std::string line) {
+std::string cut_to_terminal(const std::string& line) {
     winsize size{};
     const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     const std::size_t max_columns = (is_known ? size.ws_col : 80) - 1U;
-    while (columns_of(line) > max_columns) {
-        // Whole characters: the bytes that continue one are 10xxxxxx.
-        while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xc0U) == 0x80) {
-            line.pop_back();
-        }
-        if (!line.empty()) line.pop_back();
-    }
-    return line;
+    return line.substr(0, bytes_that_fit(line, max_columns));
 }
 
 std::string shown_transaction(const row_lock_info& by) {
@@ -116,7 +109,7 @@ void progress::tell_at_terminal(const obstacle& found) {
     } else if (found.by) {
         line += ", " + shown_transaction(*found.by);
     }
-    std::cerr << '\r' << cut_to_terminal(std::move(line)) << "\033[K" << std::flush;
+    std::cerr << '\r' << cut_to_terminal(line) << "\033[K" << std::flush;
     is_shown_ = true;
 }
 

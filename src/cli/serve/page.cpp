@@ -5,6 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/serve/html.hpp"
 #include "cli/serve/page_parts.hpp"
+#include "cli/show/described.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::cli {
@@ -38,21 +39,14 @@ std::string tile(
            html_number(number) + "</span> <span class=\"note\">" + note + "</span></a></li>\n";
 }
 
-std::int64_t jobs_in(const snapshot& now, job_state state) {
-    const auto found = now.job_count.find(state);
-    return found == now.job_count.end() ? 0 : found->second;
-}
-
 std::string tiles(const page_view& view) {
     const snapshot& now = view.now;
-    const auto of_runs = [&](run_state state) {
-        const auto found = now.run_count.find(state);
-        return found == now.run_count.end() ? 0 : found->second;
-    };
+    const auto of_runs = [&](run_state state) { return count_in(now.run_count, state); };
+    const auto of_jobs = [&](job_state state) { return count_in(now.job_count, state); };
     const auto worst = worst_of_findings(now.findings);
     const std::int64_t bad_runs = of_runs(run_state::failed) + of_runs(run_state::abandoned);
-    const std::int64_t discarded = jobs_in(now, job_state::discarded);
-    const std::int64_t to_retry = jobs_in(now, job_state::retryable);
+    const std::int64_t discarded = of_jobs(job_state::discarded);
+    const std::int64_t to_retry = of_jobs(job_state::retryable);
     std::int64_t runs = 0;
     for (const auto& [state, count] : now.run_count) runs += count;
     return "<ul class=\"tiles\">\n" +
@@ -90,8 +84,8 @@ std::string tiles(const page_view& view) {
            tile(
                "queues",
                "Jobs available",
-               jobs_in(now, job_state::available),
-               html_number(jobs_in(now, job_state::running)) + " running"
+               of_jobs(job_state::available),
+               html_number(of_jobs(job_state::running)) + " running"
            ) +
            tile(
                "failing",

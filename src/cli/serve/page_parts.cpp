@@ -29,9 +29,7 @@ std::string code(std::string_view text) {
 }
 
 std::string finding_item(const finding& each) {
-    const char* const look = each.severity == severity::good      ? "good"
-                             : each.severity == severity::warning ? "warning"
-                                                                  : "error";
+    const char* const look = name_of(each.severity);
     std::string html = "<li><p>" + badge(look, look) + " <strong>" + html_text(each.what) +
                        "</strong> " + code(each.name) + "</p>";
     if (!each.why.empty()) html += "<p class=\"quiet\">" + html_text(each.why) + "</p>";
@@ -415,7 +413,7 @@ std::string queues_section(const page_view& view) {
          "Discarded",
          "Cancelled"}};
     for (const queue_info& each : now.queues) {
-        const auto of = [&](job_state state) { return count_in(each, state); };
+        const auto of = [&](job_state state) { return count_in(each.jobs, state); };
         table.add({
             {code(each.name) + (each.is_paused ? " " + badge("warning", "paused") : "") +
                  limit_words(each),

@@ -39,11 +39,6 @@ nlohmann::json json_of(const waiter_info& waiter) {
         {"owner", waiter.owner.text()}};
 }
 
-std::int64_t count_in(const queue_info& queue, job_state state) {
-    const auto found = queue.jobs.find(state);
-    return found == queue.jobs.end() ? 0 : found->second;
-}
-
 std::vector<std::string> lock_heading() {
     return {"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS", "NOTE"};
 }

@@ -2,6 +2,7 @@
 // The descriptions of a lock, of its holders and waiters, and of the jobs of a queue.
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -27,7 +28,13 @@ inline constexpr std::array states_shown{
     job_state::completed,
     job_state::discarded,
     job_state::cancelled};
-std::int64_t count_in(const queue_info& queue, job_state state);
+
+// The number of those in that state; 0 if none is named.
+template <class State>
+std::int64_t count_in(const std::map<State, std::int64_t>& counts, State state) {
+    const auto found = counts.find(state);
+    return found == counts.end() ? 0 : found->second;
+}
 
 // A few words about how the holder has the key, and for how long it still has it.
 std::string shown_kind(const lock_info& lock);

@@ -26,7 +26,7 @@ struct limit_options {
 
 json json_of_queue(const queue_info& queue) {
     json jobs = json::object();
-    for (const job_state each : states_shown) jobs[name_of(each)] = count_in(queue, each);
+    for (const job_state each : states_shown) jobs[name_of(each)] = count_in(queue.jobs, each);
     const auto number = [](const std::optional<int>& given) {
         return given ? json(*given) : json();
     };
@@ -59,7 +59,7 @@ int show(const std::vector<queue_info>& queues, bool is_json) {
         if (is_json) print_json(json_of_queue(each));
         std::vector<cell> cells{{printable(each.name) + (each.is_paused ? " (paused)" : "")}};
         for (const job_state state : states_shown) {
-            const std::int64_t count = count_in(each, state);
+            const std::int64_t count = count_in(each.jobs, state);
             const bool is_bad = state == job_state::discarded && count > 0;
             cells.push_back({std::to_string(count), is_bad ? style::red : style::plain});
         }

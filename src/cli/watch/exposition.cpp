@@ -62,9 +62,7 @@ private:
 void add_queues(std::string& text, const snapshot& now) {
     gauge all{text, "all_jobs", "Jobs of all queues in a state, with those of left out queues."};
     for (const job_state state : states_shown) {
-        const auto found = now.job_count.find(state);
-        const std::int64_t count = found == now.job_count.end() ? 0 : found->second;
-        all.add(count, {{"state", name_of(state)}});
+        all.add(count_in(now.job_count, state), {{"state", name_of(state)}});
     }
     gauge{text, "queues", "Queues of jobs."}.add(now.queue_count);
     gauge{text, "queues_left_out", "Those that have no gauges of their own: the last by name."}.add(
@@ -73,7 +71,7 @@ void add_queues(std::string& text, const snapshot& now) {
     gauge jobs{text, "jobs", "Jobs of a queue in a state; of ended ones those that are kept."};
     for (const queue_info& each : now.queues) {
         for (const job_state state : states_shown) {
-            jobs.add(count_in(each, state), {{"queue", each.name}, {"state", name_of(state)}});
+            jobs.add(count_in(each.jobs, state), {{"queue", each.name}, {"state", name_of(state)}});
         }
     }
     gauge oldest{
@@ -92,7 +90,7 @@ void add_findings(std::string& text, const snapshot& now) {
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const finding& each : now.findings) {
         if (each.severity == severity::good) continue;
-        ++counts[{each.name, each.severity == severity::error ? "error" : "warning"}];
+        ++counts[{each.name, name_of(each.severity)}];
     }
     gauge findings{text, "doctor_findings", "What `leasehold doctor` finds wrong, by name."};
     for (const auto& [what, count] : counts) {
@@ -126,9 +124,7 @@ std::string exposition(const snapshot& now, bool is_late) {
     gauge runs{text, "runs", "Tasks by what became of their last run."};
     for (const run_state each :
          {run_state::running, run_state::succeeded, run_state::failed, run_state::abandoned}) {
-        const auto found = now.run_count.find(each);
-        const std::int64_t count = found == now.run_count.end() ? 0 : found->second;
-        runs.add(count, {{"state", name_of(each)}});
+        runs.add(count_in(now.run_count, each), {{"state", name_of(each)}});
     }
     gauge{text, "schedules", "Schedules of jobs."}.add(now.schedule_count);
     gauge{text, "schedules_overdue", "Those whose tick nobody has fired for a minute."}.add(

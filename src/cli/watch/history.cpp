@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "cli/show/described.hpp"
+
 namespace leasehold::cli {
 namespace {
 
 job_sample sample_of(std::int64_t minute, const queue_info& queue) {
-    const auto count = [&](job_state state) {
-        const auto found = queue.jobs.find(state);
-        return found == queue.jobs.end() ? 0 : found->second;
-    };
+    const auto count = [&](job_state state) { return count_in(queue.jobs, state); };
     return {
         minute,
         count(job_state::available) + count(job_state::scheduled) + count(job_state::retryable) +

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -31,9 +29,7 @@ int show_once(overview& all, const std::string& place) {
     if (now->failure && !now->taken) {
         throw failure{now->failure_status, now->failure_name, *now->failure};
     }
-    top_view view;
-    view.place = place;
-    view.is_coloured = is_colourful(STDOUT_FILENO);
+    const top_view view{.place = place, .is_coloured = is_colourful(STDOUT_FILENO)};
     for (const std::string& each : all_lines(*now, view)) {
         print_line(std::string_view{each}.substr(0, each.find_last_not_of(' ') + 1));
     }
@@ -43,10 +39,8 @@ int show_once(overview& all, const std::string& place) {
 // Holds the part that is shown, and changes it as keys say.
 class watcher {
 public:
-    watcher(overview& all, std::string place) : all_(all) {
-        view_.place = std::move(place);
-        view_.is_coloured = is_colourful(STDOUT_FILENO);
-    }
+    watcher(overview& all, std::string place)
+        : all_(all), view_{.place = std::move(place), .is_coloured = is_colourful(STDOUT_FILENO)} {}
 
     void look() {
         const auto [now, is_late] = all_.latest();
@@ -112,15 +106,6 @@ private:
     std::shared_ptr<const snapshot> now_ = std::make_shared<const snapshot>();
 };
 
-bool asks_for_end(signal_inbox& signals) {
-    while (const auto signal = signals.take()) {
-        for (const int each : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
-            if (*signal == each) return true;
-        }
-    }
-    return false;
-}
-
 void watch(
     overview& all,
     const std::string& place,
@@ -139,7 +124,7 @@ void watch(
             if (left <= left.zero()) break;
             const auto heard =
                 wait_for({signals.source(), shown_on.resizes(), shown_on.keys()}, left);
-            if (heard == 0 && asks_for_end(signals)) return;
+            if (heard == 0 && signals.is_asked_to_end()) return;
             if (heard == 1) shown_on.hush_resizes();
             if (heard == 2) {
                 for (const key_press& each : shown_on.read_keys()) {

@@ -1,6 +1,7 @@
 #include "cli/watch/top_lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -22,12 +23,8 @@ struct pane_table {
     std::string note{};  // says that rows are left out
 };
 
-std::string bold(const top_view& view, const std::string& text) {
-    return view.is_coloured ? "\033[1m" + text + "\033[0m" : text;
-}
-
-std::string red(const top_view& view, const std::string& text) {
-    return view.is_coloured ? "\033[31m" + text + "\033[0m" : text;
+std::string styled(const top_view& view, const std::string& text, style look) {
+    return view.is_coloured ? in_style(text, look) : text;
 }
 
 std::string cut_note_of(std::int64_t all, std::size_t listed) {
@@ -73,7 +70,7 @@ pane_table queues_pane(const snapshot& now) {
         {"QUEUE", "AVAIL", "OLDEST", "RUN", "SCHED", "RETRY", "BLOCK", "DONE", "DISC", "CANC"}};
     for (const queue_info& each : now.queues) {
         const auto count = [&](job_state state, bool is_bad = false) -> cell {
-            const std::int64_t number = count_in(each, state);
+            const std::int64_t number = count_in(each.jobs, state);
             return {std::to_string(number), is_bad && number > 0 ? style::red : style::plain};
         };
         made.rows.push_back({
@@ -155,9 +152,7 @@ pane_table doctor_pane(const snapshot& now) {
             const bool is_bad = weight == severity::error;
             made.rows.push_back({
                 {printable(each.name), is_bad ? style::red : style::plain},
-                {weight == severity::good ? "good"
-                 : is_bad                 ? "error"
-                                          : "warning"},
+                {name_of(weight)},
                 {printable(each.what)},
             });
             if (!each.remedy.empty()) made.rows.push_back({{""}, {""}, {printable(each.remedy)}});
@@ -166,40 +161,21 @@ pane_table doctor_pane(const snapshot& now) {
     return made;
 }
 
-pane_table whole_table_of(const snapshot& now, pane shown_pane) {
-    switch (shown_pane) {
-        case pane::locks:
-            return locks_pane(now);
-        case pane::sessions:
-            return sessions_pane(now);
-        case pane::queues:
-            return queues_pane(now);
-        case pane::runs:
-            return runs_pane(now);
-        case pane::failing:
-            return failing_pane(now);
-        case pane::doctor:
-            return doctor_pane(now);
-    }
-    return {};
-}
+struct pane_facts {
+    const char* name;
+    pane_table (*whole_table)(const snapshot& now);
+};
 
-const char* name_of_pane(pane which) {
-    switch (which) {
-        case pane::locks:
-            return "locks";
-        case pane::sessions:
-            return "sessions";
-        case pane::queues:
-            return "queues";
-        case pane::runs:
-            return "runs";
-        case pane::failing:
-            return "failing";
-        case pane::doctor:
-            return "doctor";
-    }
-    return "";
+const pane_facts& facts_of(pane which) {
+    static constexpr std::array<pane_facts, pane_count> all{{
+        {"locks", locks_pane},
+        {"sessions", sessions_pane},
+        {"queues", queues_pane},
+        {"runs", runs_pane},
+        {"failing", failing_pane},
+        {"doctor", doctor_pane},
+    }};
+    return all.at(static_cast<std::size_t>(which));
 }
 
 // The natural widths. If their sum is too large, the widest columns are narrowed first.
@@ -222,21 +198,6 @@ std::vector<std::size_t> widths_of(const pane_table& table, std::size_t columns)
     return widths;
 }
 
-// Counts whole characters; 0 if none fits.
-std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
-    std::size_t bytes = 0, used = 0;
-    while (bytes < text.size()) {
-        std::size_t next = bytes + 1;
-        while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0U) == 0x80) {
-            ++next;
-        }
-        used += columns_of(text.substr(bytes, next - bytes));
-        if (used > columns) break;
-        bytes = next;
-    }
-    return bytes;
-}
-
 // Breaks between words if it can.
 std::vector<std::string> in_lines(std::string_view text, std::size_t columns) {
     std::vector<std::string> lines;
@@ -256,7 +217,7 @@ std::vector<std::string> in_lines(std::string_view text, std::size_t columns) {
 
 // The doctor's words are shown whole: its last column is in as many rows as it takes.
 pane_table table_of(const snapshot& now, pane shown_pane, std::size_t columns) {
-    pane_table table = whole_table_of(now, shown_pane);
+    pane_table table = facts_of(shown_pane).whole_table(now);
     if (shown_pane != pane::doctor || columns == 0) return table;
     const std::size_t room = widths_of(table, columns).back();
     pane_table made{table.heading, {}, table.note};
@@ -278,16 +239,7 @@ std::string line_of(
         const std::string text = cut_to(row[at].text, widths[at]);
         const std::size_t rest = widths[at] - std::min(widths[at], columns_of(text));
         const bool is_last = at + 1 == row.size();
-        switch (row[at].look) {
-            case style::bold:
-                line += bold(view, text);
-                break;
-            case style::red:
-                line += red(view, text);
-                break;
-            case style::plain:
-                line += text;
-        }
+        line += styled(view, text, row[at].look);
         if (!is_last) line.append(rest + gap, ' ');
     }
     return line;
@@ -301,21 +253,17 @@ std::vector<cell> heading_of(const pane_table& table) {
 
 std::string numbers_of(const snapshot& now) {
     const auto jobs = [&](job_state state) {
-        const auto found = now.job_count.find(state);
-        return std::to_string(found == now.job_count.end() ? 0 : found->second);
+        return std::to_string(count_in(now.job_count, state));
     };
-    const auto errors = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
-        return each.severity == severity::error;
-    });
-    const auto warnings = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
-        return each.severity == severity::warning;
+    const auto wrong = std::ranges::count_if(now.findings, [](const finding& each) {
+        return each.severity != severity::good;
     });
     const auto number = [](std::int64_t value) { return std::to_string(value); };
     return "keys " + number(now.locks.counts.keys) + ", " + number(now.locks.counts.waiters) +
            " waiting | sessions " + number(now.session_count.live) + ", " +
            number(now.session_count.dead) + " dead | jobs " + jobs(job_state::available) + ", " +
            jobs(job_state::running) + " run, " + jobs(job_state::discarded) +
-           " given up | doctor " + number(errors + warnings);
+           " given up | doctor " + number(wrong);
 }
 
 std::string title_of(const snapshot& now, const top_view& view) {
@@ -328,7 +276,7 @@ std::string panes_line(const top_view& view) {
     std::string line;
     for (int at = 0; at < pane_count; ++at) {
         const auto each = static_cast<pane>(at);
-        const std::string label = " " + std::to_string(at + 1) + " " + name_of_pane(each) + " ";
+        const std::string label = " " + std::to_string(at + 1) + " " + facts_of(each).name + " ";
         const bool is_shown = each == view.shown;
         if (is_shown && view.is_coloured) {
             line += "\033[7m" + label + "\033[0m";
@@ -371,7 +319,7 @@ std::vector<std::string> top_lines(const snapshot& now, const top_view& view, sc
     const pane_table table = table_of(now, view.shown, columns);
     const auto widths = widths_of(table, columns);
     std::vector<std::string> lines{
-        bold(view, cut_to(title_of(now, view), columns)),
+        styled(view, cut_to(title_of(now, view), columns), style::bold),
         cut_to(numbers_of(now), columns),
         panes_line(view),
         line_of(heading_of(table), widths, view),
@@ -390,7 +338,10 @@ std::vector<std::string> top_lines(const snapshot& now, const top_view& view, sc
     if (static_cast<int>(table.rows.size()) > fits) {
         below += "  rows " + std::to_string(first + 1) + "-" + std::to_string(end);
     }
-    lines.push_back(trouble.empty() ? cut_to(below, columns) : red(view, cut_to(trouble, columns)));
+    lines.push_back(
+        trouble.empty() ? cut_to(below, columns)
+                        : styled(view, cut_to(trouble, columns), style::red)
+    );
     const auto most = static_cast<std::size_t>(std::max(size.rows, 1));
     if (lines.size() > most) lines.resize(most);
     return lines;
@@ -402,12 +353,13 @@ std::vector<std::string> all_lines(const snapshot& now, const top_view& view) {
     if (!trouble.empty()) lines.push_back(trouble);
     for (int at = 0; at < pane_count; ++at) {
         const auto each = static_cast<pane>(at);
-        const pane_table table = whole_table_of(now, each);
-        std::string title = name_of_pane(each);
+        const auto& [name, whole_table] = facts_of(each);
+        const pane_table table = whole_table(now);
+        std::string title = name;
         if (table.rows.empty()) title += ": nothing";
         if (!table.note.empty()) title += ": " + table.note;
         lines.emplace_back();
-        lines.push_back(bold(view, title));
+        lines.push_back(styled(view, title, style::bold));
         if (table.rows.empty()) continue;
         const auto widths = widths_of(table, 0);
         lines.push_back(line_of(heading_of(table), widths, view));
