@@ -113,14 +113,12 @@ void read_environment(const CLI::App& tool, global_options& options) {
 
 void print_version(bool is_json) {
     const std::string from = commit();
-    if (is_json) {
-        print_json(
-            {{"version", LEASEHOLD_VERSION}, {"commit", from}, {"drivers", names_of_drivers()}}
-        );
-    } else {
-        const std::string of = from.empty() ? "" : ", commit " + from;
-        print_line("leasehold " LEASEHOLD_VERSION + of + " (" + names_of_drivers() + ")");
-    }
+    const std::string of = from.empty() ? "" : ", commit " + from;
+    print_result(
+        is_json,
+        {{"version", LEASEHOLD_VERSION}, {"commit", from}, {"drivers", names_of_drivers()}},
+        "leasehold " LEASEHOLD_VERSION + of + " (" + names_of_drivers() + ")"
+    );
 }
 
 // CLI11 collects the unknown arguments; this says why each is unknown.
@@ -204,9 +202,9 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
 
 // Each failure ends here, as an exit status and one line.
 int guarded(const arguments& given) {
-    const auto fail = [&](int status, const char* name, const std::string& message) {
-        report(given.is_json, name, message);
-        return status;
+    const auto fail = [&](const failure& why) {
+        report(given.is_json, why);
+        return why.status();
     };
     CLI::App tool{description, "leasehold"};
     global_options options;
@@ -219,19 +217,15 @@ int guarded(const arguments& given) {
         return std::cout.flush() ? status : exit_status::failed;
     } catch (const CLI::ArgumentMismatch& wrong) {
         const std::string_view words = wrong.what();
-        const auto usage = usage_failure(
+        return fail(usage_failure(
             std::string(words.substr(0, words.find(':'))) + " needs exactly one value"
-        );
-        return fail(usage.status(), usage.name(), usage.what());
+        ));
     } catch (const CLI::ParseError& wrong) {
-        const failure usage = usage_failure(wrong.what());
-        return fail(usage.status(), usage.name(), usage.what());
+        return fail(usage_failure(wrong.what()));
     } catch (const failure& failed) {
-        report(given.is_json, failed);
-        return failed.status();
+        return fail(failed);
     } catch (const error& failed) {
-        const failure explained = failure_of(failed);
-        return fail(explained.status(), explained.name(), explained.what());
+        return fail(failure_of(failed));
     } catch (const std::system_error& refused) {
         // The C library begins threads by clone3, and uses an older call only if the system does
         // not know clone3.
@@ -240,12 +234,12 @@ int guarded(const arguments& given) {
             "; a container runtime whose seccomp filter answers clone3 with EPERM lets no thread "
             "begin: update it (Docker 20.10.10, libseccomp 2.5), or let its filter answer ENOSYS";
         return fail(
-            exit_status::failed,
-            "system",
-            std::string{"the system refused: "} + refused.what() + (may_be_filter ? advice : "")
+            {exit_status::failed,
+             "system",
+             std::string{"the system refused: "} + refused.what() + (may_be_filter ? advice : "")}
         );
     } catch (const std::exception& failed) {
-        return fail(exit_status::failed, "internal", failed.what());
+        return fail({exit_status::failed, "internal", failed.what()});
     }
 }
 

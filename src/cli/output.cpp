@@ -240,6 +240,10 @@ void print_line(std::string_view line) {
     std::cout << line << '\n';
 }
 
+void print_result(bool is_json, const nlohmann::json& object, std::string_view line) {
+    is_json ? print_json(object) : print_line(line);
+}
+
 void tell(
     bool is_json, const char* name, const std::string& message, const nlohmann::json& fields
 ) {

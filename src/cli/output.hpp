@@ -64,6 +64,8 @@ private:
 
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
+// Prints a result: the object for programs, the line for people.
+void print_result(bool is_json, const nlohmann::json& object, std::string_view line);
 
 // True when all of it is UTF-8.
 bool is_text(std::string_view text);

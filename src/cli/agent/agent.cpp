@@ -239,11 +239,7 @@ int run_agent(const agent_options& chosen, const global_options& options) {
     session_source sessions{
         open_database(options, statement_timeout_for(timing), {}, "agent", connections), timing};
     const local_socket listener{path};
-    if (options.is_json) {
-        print_json({{"listening", path}});
-    } else {
-        print_line("listening on " + printable(path));
-    }
+    print_result(options.is_json, {{"listening", path}}, "listening on " + printable(path));
     require_written();
     agent{listener, sessions, signals}.serve();
     return exit_status::done;

@@ -153,11 +153,7 @@ int serve(const serve_options& chosen, const global_options& options) {
                 "jobs say; put a proxy with TLS and a password before it"
         );
     }
-    if (options.is_json) {
-        print_json({{"listening", url}});
-    } else {
-        print_line("listening on " + url);
-    }
+    print_result(options.is_json, {{"listening", url}}, "listening on " + url);
     require_written();
     background<bool> serving{[&server](const std::stop_token&) { return server->serve(); }};
     wait_for_end(signals, serving);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
@@ -54,13 +55,9 @@ command add_completion(CLI::App& tool, const global_options& options) {
         ->option_text(" ");
     parser->footer(completion_help);
     return {parser, [shell, &tool, &options] {
-                std::string script = completion_for(*shell, facts_of(tool));
-                if (options.is_json) {
-                    print_json({{"shell", *shell}, {"script", script}});
-                } else {
-                    script.pop_back();  // the line's end
-                    print_line(script);
-                }
+                const std::string script = completion_for(*shell, facts_of(tool));
+                const auto without_end = std::string_view{script}.substr(0, script.size() - 1);
+                print_result(options.is_json, {{"shell", *shell}, {"script", script}}, without_end);
                 return exit_status::done;
             }};
 }

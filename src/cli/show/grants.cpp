@@ -101,16 +101,12 @@ int show_grants(const database& db, const grants_options& chosen, bool is_json) 
 
 int show_history_status(const database& db, bool is_json) {
     const grant_history_status now = grant_history_state(db);
-    if (is_json) {
-        print_json(
-            {{"on", now.is_on}, {"broken", now.is_broken}, {"keep_seconds", seconds_of(now.keep)}}
-        );
-        return exit_status::done;
-    }
-    print_line(
+    print_result(
+        is_json,
+        {{"on", now.is_on}, {"broken", now.is_broken}, {"keep_seconds", seconds_of(now.keep)}},
         std::string{now.is_on ? "on" : "off"} + "; what ended is kept for " + shown(now.keep)
     );
-    if (now.is_broken) tell_unless_written(now, is_json);
+    if (now.is_broken && !is_json) tell_unless_written(now, is_json);
     return exit_status::done;
 }
 

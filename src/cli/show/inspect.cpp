@@ -196,19 +196,17 @@ void wait_for_end_of(
             std::chrono::duration_cast<std::chrono::milliseconds>(local_clock::now() - began);
         if (!is_there) {
             const bool is_next = now && now->is_held;
-            if (is_json) {
-                print_json({
+            print_result(
+                is_json,
+                {
                     {"key", name.name()},
                     {"gone", true},
                     {"waited_seconds", seconds_of(waited)},
                     {"holder", is_next ? nlohmann::json(now->node_info) : nlohmann::json()},
-                });
-            } else {
-                print_line(
-                    "'" + printable(name.name()) + "' was let go after " + shown(waited) +
+                },
+                "'" + printable(name.name()) + "' was let go after " + shown(waited) +
                     (is_next ? "; " + printable(now->node_info) + " has it now" : "")
-                );
-            }
+            );
             return;
         }
         if (wait && waited >= *wait) {

@@ -114,16 +114,12 @@ int add(schedule_options& chosen, const global_options& options) {
     const database db = open_database(options);
     const bool has_changed = set_job_schedule(db, what);
     const auto now = find_job_schedule(db, what.name);
-    if (options.is_json) {
-        json said = now ? json_of_schedule(*now) : json{{"name", what.name}};
-        said["changed"] = has_changed;
-        print_json(said);
-        return exit_status::done;
-    }
+    json fields = now ? json_of_schedule(*now) : json{{"name", what.name}};
+    fields["changed"] = has_changed;
     std::string said = "schedule '" + printable(what.name) + "' ";
     said += has_changed ? "is set" : "was set already";
     if (now) said += "; next: " + shown(now->next) + " (" + next_of(*now) + ")";
-    print_line(said);
+    print_result(options.is_json, fields, said);
     return exit_status::done;
 }
 
@@ -183,13 +179,11 @@ int list(const global_options& options) {
 int run_now(const std::string& name, const global_options& options) {
     const auto made = run_job_schedule(open_database(options), name);
     if (!made) refuse_unknown(name);
-    if (options.is_json) {
-        print_json({{"name", name}, {"job", made->id}, {"new", made->is_new}});
-        return exit_status::done;
-    }
     const std::string job = "job " + std::to_string(made->id);
-    print_line(
-        made->is_new ? job + " is enqueued" : job + " of the same unique key is there already"
+    print_result(
+        options.is_json,
+        {{"name", name}, {"job", made->id}, {"new", made->is_new}},
+        job + (made->is_new ? " is enqueued" : " of the same unique key is there already")
     );
     return exit_status::done;
 }

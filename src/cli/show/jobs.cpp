@@ -39,14 +39,12 @@ std::string all_of(std::istream& from) {
 }
 
 void tell(const enqueued_job& made, bool is_json) {
-    if (is_json) {
-        print_json({{"id", made.id}, {"new", made.is_new}, {"running", made.is_running}});
-        return;
-    }
     std::string said = std::to_string(made.id);
     if (!made.is_new) said += " was there already";
     if (made.is_running) said += ", and runs: nothing was enqueued";
-    print_line(said);
+    print_result(
+        is_json, {{"id", made.id}, {"new", made.is_new}, {"running", made.is_running}}, said
+    );
 }
 
 std::vector<new_job> jobs_of(const enqueue_options& chosen) {
@@ -206,11 +204,11 @@ int change_each(
         const job_change made = how.change(db, id);
         if (!made.is_there) refuse_unknown(id);
         if (how.must_be_done && !made.is_done) status = exit_status::failed;
-        if (options.is_json) {
-            print_json({{"id", id}, {"outcome", made.word}});
-        } else {
-            print_line("job " + std::to_string(id) + " " + made.sentence);
-        }
+        print_result(
+            options.is_json,
+            {{"id", id}, {"outcome", made.word}},
+            "job " + std::to_string(id) + " " + made.sentence
+        );
     }
     return status;
 }
@@ -247,17 +245,17 @@ int change(const change_options& chosen, const CLI::App& parser, const global_op
     if (parser.count("--run-at") > 0) what.run_at = parse_instant(chosen.run_at, "--run-at");
     const auto outcome = change_job(open_database(options), chosen.id, what);
     if (outcome == job_change_outcome::not_found) refuse_unknown(chosen.id);
-    if (options.is_json) {
-        print_json({{"id", chosen.id}, {"outcome", name_of(outcome)}});
-    } else {
-        const char* said = "is changed";
-        if (outcome == job_change_outcome::running) said = "runs, and stays as it is";
-        if (outcome == job_change_outcome::ended) said = "has ended, and stays as it is";
-        if (outcome == job_change_outcome::waits) {
-            said = "waits for other jobs, and has no time: it stays as it is";
-        }
-        print_line("job " + std::to_string(chosen.id) + " " + said);
+    const char* said = "is changed";
+    if (outcome == job_change_outcome::running) said = "runs, and stays as it is";
+    if (outcome == job_change_outcome::ended) said = "has ended, and stays as it is";
+    if (outcome == job_change_outcome::waits) {
+        said = "waits for other jobs, and has no time: it stays as it is";
     }
+    print_result(
+        options.is_json,
+        {{"id", chosen.id}, {"outcome", name_of(outcome)}},
+        "job " + std::to_string(chosen.id) + " " + said
+    );
     return outcome == job_change_outcome::changed ? exit_status::done : exit_status::failed;
 }
 

@@ -73,14 +73,12 @@ int show(const std::vector<queue_info>& queues, bool is_json) {
 int set_paused(const std::string& name, bool is_paused, const global_options& options) {
     const job_queue queue{open_database(options), name};
     is_paused ? queue.pause() : queue.resume();
-    if (options.is_json) {
-        print_json({{"queue", name}, {"paused", is_paused}});
-    } else {
-        print_line(
-            "queue '" + printable(name) +
+    print_result(
+        options.is_json,
+        {{"queue", name}, {"paused", is_paused}},
+        "queue '" + printable(name) +
             (is_paused ? "' is paused: what runs goes on, nothing else starts" : "' goes on")
-        );
-    }
+    );
     return exit_status::done;
 }
 

@@ -22,17 +22,16 @@ std::chrono::seconds whole_seconds(const std::string& text, const std::string& w
 
 int run_reap(const database& db, const reap_settings& settings, bool is_json) {
     const reap_report done = reap(db, settings);
-    if (is_json) {
-        print_json({
+    print_result(
+        is_json,
+        {
             {"locks_freed", done.locks_freed},
             {"sessions_removed", done.sessions_removed},
             {"locks_removed", done.locks_removed},
             {"grants_removed", done.grants_removed},
             {"left", done.rows_left},
-        });
-    } else {
-        print_line(
-            counted(done.locks_freed, "lock", "locks") + " of dead sessions freed, " +
+        },
+        counted(done.locks_freed, "lock", "locks") + " of dead sessions freed, " +
             counted(done.sessions_removed, "dead session", "dead sessions") + " removed, " +
             counted(done.locks_removed, "idle lock", "idle locks") + " removed" +
             (done.grants_removed == 0
@@ -43,8 +42,7 @@ int run_reap(const database& db, const reap_settings& settings, bool is_json) {
                                  : "; " + counted(done.rows_left, "row", "rows") +
                                        " of the dead left, because somebody has " +
                                        (done.rows_left == 1 ? "it" : "them") + " locked")
-        );
-    }
+    );
     return exit_status::done;
 }
 

@@ -106,14 +106,11 @@ void print_made(const database& db, const global_options& options) {
 
 void print_done(const std::vector<migration_step>& done, const char* action, bool is_json) {
     for (const migration_step& each : done) {
-        if (is_json) {
-            print_json({{"version", each.version}, {"name", each.name}, {"action", action}});
-        } else {
-            print_line(
-                std::string(action) + " migration " + std::to_string(each.version) + ", " +
-                each.name
-            );
-        }
+        print_result(
+            is_json,
+            {{"version", each.version}, {"name", each.name}, {"action", action}},
+            std::string(action) + " migration " + std::to_string(each.version) + ", " + each.name
+        );
     }
     if (done.empty() && !is_json) print_line("nothing to do");
 }
@@ -229,11 +226,7 @@ int print_grants(
 ) {
     std::string sql = grants_sql(which, names, chosen.user);
     sql.erase(sql.find_last_not_of('\n') + 1);
-    if (is_json) {
-        print_json({{"engine", name_of(which)}, {"user", chosen.user}, {"sql", sql}});
-    } else {
-        print_line(sql);
-    }
+    print_result(is_json, {{"engine", name_of(which)}, {"user", chosen.user}, {"sql", sql}}, sql);
     return exit_status::done;
 }
 
@@ -255,11 +248,9 @@ int run_sql(const migrate_options& chosen, bool wants_grants, const global_optio
     }
     std::string sql = migration_sql(which, names, from, to);
     sql.erase(sql.find_last_not_of('\n') + 1);
-    if (options.is_json) {
-        print_json({{"engine", name_of(which)}, {"from", from}, {"to", to}, {"sql", sql}});
-    } else {
-        print_line(sql);
-    }
+    print_result(
+        options.is_json, {{"engine", name_of(which)}, {"from", from}, {"to", to}, {"sql", sql}}, sql
+    );
     return exit_status::done;
 }
 
