@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "cli/arguments.hpp"
 #include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -47,18 +46,13 @@ void say_resigned(const errand& what, const lease& held, const std::string& why)
     say(what, "resigned", "no longer leads '" + what.name.name() + "': " + why, held);
 }
 
-verdict lead(
-    const errand& what,
-    const program& command,
-    const std::vector<int>& keep_open,
-    acquired& answer,
-    signal_inbox& signals
-) {
+verdict lead(const errand& what, const program& command, acquired& answer, signal_inbox& signals) {
     lease& held = *answer.held->got;
     const std::string term = " (token " + std::to_string(held.token().number) + ")";
     say(what, "leads", "leads '" + what.name.name() + "'" + term, held);
     try {
-        const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
+        const ending ended =
+            run_under(what, command, answer.held->within.settings(), held, signals);
         if (ended.status) {
             const int status = release(what, *answer.held, *ended.status, signals);
             // After `unlock --ask` the next candidate gets the office, and this one waits for its
@@ -86,11 +80,7 @@ verdict lead(
 // The last session ends in the background while the next one asks for the key: both take long if
 // the database is away.
 int campaign(
-    candidate& standing,
-    const errand& what,
-    const program& command,
-    const std::vector<int>& keep_open,
-    signal_inbox& signals
+    candidate& standing, const errand& what, const program& command, signal_inbox& signals
 ) {
     while (true) {
         acquired answer = standing.wait();
@@ -98,7 +88,7 @@ int campaign(
         if (answer.cancelled_by != 0) {
             status = exit_status::by_signal + answer.cancelled_by;
         } else {
-            status = lead(what, command, keep_open, answer, signals);
+            status = lead(what, command, answer, signals);
         }
         standing.part_with(std::move(answer));
         if (status) return *status;
@@ -106,14 +96,13 @@ int campaign(
 }
 
 int run_elect(const errand& what, const program& command, const database& db) {
-    const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(what.is_json);
     const unstalled_errors unstalled{what.is_json};
     signal_inbox signals;
     candidate standing{db, what, signals};
     int status = exit_status::failed;
     try {
-        status = campaign(standing, what, command, keep_open, signals);
+        status = campaign(standing, what, command, signals);
     } catch (const error& failed) {
         const failure explained = with_own_status(what, failure_of(failed));
         report(what.is_json, explained);
@@ -173,11 +162,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
-        if (!given.has_separator || given.command.empty()) {
-            throw usage_failure(
-                "there is no command to run: write `leasehold elect NAME -- CMD [ARG...]`"
-            );
-        }
+        require_command(given, "elect NAME");
         errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
         what.statuses = chosen->statuses;
         what.waits_for_all = chosen->waits_for_all;
@@ -185,8 +170,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         what.is_quiet = chosen->is_quiet;
         what.silent_for = std::chrono::seconds{2};
         what.waits_at_start = true;
-        program command = find_program(given.command);
-        command.withheld = password_variables(options);
+        const program command = command_of(given, options);
         what.timing.name = command.name();
         return run_elect(
             what, command, open_database(options, statement_timeout_for(timing), {}, command.name())

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "cli/arguments.hpp"
+#include "cli/open.hpp"
 #include "cli/output.hpp"
 #include "cli/run/child.hpp"
 #include "cli/run/supervisor.hpp"
@@ -72,6 +74,20 @@ holding acquire(
     } catch (const error&) {
         return {std::move(within), acquisition{std::nullopt, what.name}, std::current_exception()};
     }
+}
+
+void require_command(const arguments& given, const std::string& words) {
+    if (!given.command.empty()) return;
+    throw usage_failure(
+        "there is no command to run: write `leasehold " + words + " -- CMD [ARG...]`"
+    );
+}
+
+program command_of(const arguments& given, const global_options& options) {
+    program command = find_program(given.command);
+    command.withheld = password_variables(options);
+    command.keep_open = inherited_descriptors();
+    return command;
 }
 
 std::chrono::milliseconds statement_timeout_for(const session_settings& timing) {
@@ -197,22 +213,20 @@ failure lost(const errand& what, const lease& held, const std::string& consequen
 ending run_under(
     const errand& what,
     const program& command,
-    const std::vector<int>& keep_open,
-    const holding& with,
+    const session_settings& timing,
     const lease& held,
-    signal_inbox& signals
+    signal_inbox& signals,
+    const std::vector<std::pair<std::string, std::string>>& more,
+    std::vector<std::pair<int, int>> streams
 ) {
-    const session_settings& timing = with.within.settings();
-    child running{
-        command,
-        {{{"LEASEHOLD_KEY", what.name.name()},
-          {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
-          {"LEASEHOLD_OWNER", held.owner().text()}},
-         command.withheld,
-         keep_open,
-         signals.outside()},
-        held.deadline(),
-        *timing.margin};
+    inheritance from{
+        {{"LEASEHOLD_KEY", what.name.name()},
+         {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
+         {"LEASEHOLD_OWNER", held.owner().text()}},
+        signals.outside(),
+        std::move(streams)};
+    from.additions.insert(from.additions.end(), more.begin(), more.end());
+    child running{command, from, held.deadline(), *timing.margin};
     supervisor watching{held, timing, running, signals, what.waits_for_all};
     const std::optional<int> status = watching.run();
     return {status, watching.asked_by(), watching.was_revoked()};

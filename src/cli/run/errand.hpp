@@ -3,7 +3,7 @@
 //
 //   candidate wanting{db, what, signals};  // candidate.hpp
 //   acquired answer = wanting.wait();
-//   if (answer.held->got) run_under(what, command, keep_open, …);
+//   if (answer.held->got) run_under(what, command, …);
 //
 // Threads: the main thread only; calls to the database run in the background, so that signals are
 // heard meanwhile.
@@ -32,6 +32,9 @@ class Option;
 
 namespace leasehold::cli {
 
+struct arguments;
+struct global_options;
+
 // The tool's exit statuses where CMD has not decided them: CMD may have these numbers for something
 // else.
 struct own_statuses {
@@ -58,6 +61,11 @@ struct errand {
     std::chrono::milliseconds silent_for{60'000};
     bool waits_at_start = false;  // for a database that has not answered yet, without an end
 };
+
+// Throws if there is no command behind `--`; `words` are those of the tool that come before it.
+void require_command(const arguments& given, const std::string& words);
+// The command, with what it gets of the tool's own; called before the tool opens anything.
+program command_of(const arguments& given, const global_options& options);
 
 // The command's environment, and which of its processes outlive the lease: for --help.
 extern const char* const environment_help;
@@ -110,13 +118,15 @@ struct ending {
     bool was_revoked = false;   // somebody asked for the key, and the command was told
 };
 
+// `timing` is that of the lease's session. `more` are variables beside those of every command.
 ending run_under(
     const errand& what,
     const program& command,
-    const std::vector<int>& keep_open,
-    const holding& with,
+    const session_settings& timing,
     const lease& held,
-    signal_inbox& signals
+    signal_inbox& signals,
+    const std::vector<std::pair<std::string, std::string>>& more = {},
+    std::vector<std::pair<int, int>> streams = {}
 );
 
 // The command has ended by itself: ends the session with its lease. Only the database can tell

@@ -68,7 +68,7 @@ launch::launch(const program& what, const inheritance& from)
         settings_.back().append("=").append(value);
     }
     const auto& additions = from.additions;
-    const auto& withheld = from.withheld;
+    const auto& withheld = what.withheld;
     for (char** each = environ; *each; ++each) {
         const std::string_view given{*each};
         const std::string_view name = given.substr(0, given.find('='));
@@ -81,7 +81,7 @@ launch::launch(const program& what, const inheritance& from)
     for (std::string& each : settings_) environment_.push_back(each.data());
     for (auto* list : {&arguments_, &shell_arguments_, &environment_}) list->push_back(nullptr);
     unsigned next = 3;
-    for (const int each : from.keep_open) {
+    for (const int each : what.keep_open) {
         const auto number = static_cast<unsigned>(each);
         if (number > next) gaps_.push_back({next, number - 1});
         next = number + 1;

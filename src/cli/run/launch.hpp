@@ -22,8 +22,6 @@ std::vector<int> inherited_descriptors();
 // The things that the command inherits and that differ from the tool's own.
 struct inheritance {
     std::vector<std::pair<std::string, std::string>> additions;
-    std::vector<std::string> withheld;  // variables that it does not get
-    std::vector<int> keep_open;
     signal_state signals;
     // Pairs of a descriptor here, and its number there: 0 is the standard input.
     std::vector<std::pair<int, int>> streams{};

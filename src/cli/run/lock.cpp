@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/arguments.hpp"
 #include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -130,15 +129,9 @@ std::optional<lock_info> with_totals(const database& db, const std::optional<loc
     return told;
 }
 
-int run_holding(
-    const errand& what,
-    const program& command,
-    const std::vector<int>& keep_open,
-    holding& with,
-    signal_inbox& signals
-) {
+int run_holding(const errand& what, const program& command, holding& with, signal_inbox& signals) {
     lease& held = *with.got;
-    const ending ended = run_under(what, command, keep_open, with, held, signals);
+    const ending ended = run_under(what, command, with.within.settings(), held, signals);
     if (!ended.status) throw lost(what, held, "the command was stopped");
     return release(what, with, *ended.status, signals);
 }
@@ -148,7 +141,6 @@ int run_acquired(
     const database& db,
     const errand& what,
     const program& command,
-    const std::vector<int>& keep_open,
     acquired& answer,
     signal_inbox& signals
 ) {
@@ -159,7 +151,7 @@ int run_acquired(
         if (!got) {
             throw explain(signals, [&] { return busy(what, with_totals(db, got.holder()), db); });
         }
-        return run_holding(what, command, keep_open, *answer.held, signals);
+        return run_holding(what, command, *answer.held, signals);
     } catch (const failure& failed) {
         report(what.is_json, failed);
         return failed.status();
@@ -167,7 +159,6 @@ int run_acquired(
 }
 
 int run_lock(const errand& what, const program& command, const database& db) {
-    const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(what.is_json);
     const unstalled_errors unstalled{what.is_json};
     signal_inbox signals;
@@ -175,7 +166,7 @@ int run_lock(const errand& what, const program& command, const database& db) {
     int status = exit_status::failed;
     try {
         acquired answer = wanting.wait();
-        status = run_acquired(db, what, command, keep_open, answer, signals);
+        status = run_acquired(db, what, command, answer, signals);
         wanting.part_with(std::move(answer));
     } catch (const error& failed) {
         const failure why = with_own_status(what, explain(signals, [&] {
@@ -263,11 +254,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
-        if (!given.has_separator || given.command.empty()) {
-            throw usage_failure(
-                "there is no command to run: write `leasehold lock KEY -- CMD [ARG...]`"
-            );
-        }
+        require_command(given, "lock KEY");
         errand what{
             chosen->name.get(), parse_timeout(chosen->wait, "--wait"), timing, options.is_json};
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
@@ -282,8 +269,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
                 std::to_string(what.permits_there_are) + ": ask for no more than there are"
             );
         }
-        program command = find_program(given.command);
-        command.withheld = password_variables(options);
+        const program command = command_of(given, options);
         what.timing.name = command.name();
         const database db =
             open_database(options, statement_timeout_for(timing), what.timeout, command.name());

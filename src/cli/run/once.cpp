@@ -15,12 +15,10 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "cli/run/child.hpp"
 #include "cli/run/complaints.hpp"
 #include "cli/run/errand.hpp"
 #include "cli/run/error_tee.hpp"
 #include "cli/run/once_forecast.hpp"
-#include "cli/run/supervisor.hpp"
 #include "cli/run/unstalled_errors.hpp"
 #include "cli/show/described.hpp"
 #include "cli/show/job_lines.hpp"
@@ -249,13 +247,7 @@ session_settings timing_of(const task& wanted, const session& within) {
     return timing;
 }
 
-int run_started(
-    const task& wanted,
-    const program& command,
-    const std::vector<int>& keep_open,
-    started& with,
-    signal_inbox& signals
-) {
+int run_started(const task& wanted, const program& command, started& with, signal_inbox& signals) {
     task_run& run = *with.answer;
     const lease& held = run.lease();
     std::optional<int> status;
@@ -264,23 +256,13 @@ int run_started(
         const session_settings timing = timing_of(wanted, *with.within);
         // A person at a terminal reads it there, and the command may want a terminal.
         std::optional<error_tee> tee;
-        if (isatty(STDERR_FILENO) != 1) tee.emplace();
-        const auto streams = tee ? std::vector{std::pair{tee->writing_end(), STDERR_FILENO}}
-                                 : std::vector<std::pair<int, int>>{};
-        child running{
-            command,
-            {{{"LEASEHOLD_KEY", wanted.what.name.name()},
-              {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
-              {"LEASEHOLD_OWNER", held.owner().text()},
-              {"LEASEHOLD_TICK", shown(run.tick())}},
-             command.withheld,
-             keep_open,
-             signals.outside(),
-             streams},
-            held.deadline(),
-            *timing.margin};
-        supervisor watching{held, timing, running, signals, wanted.what.waits_for_all};
-        status = watching.run();
+        std::vector<std::pair<int, int>> streams;
+        if (isatty(STDERR_FILENO) != 1) {
+            streams.emplace_back(tee.emplace().writing_end(), STDERR_FILENO);
+        }
+        const std::vector<std::pair<std::string, std::string>> more{
+            {"LEASEHOLD_TICK", shown(run.tick())}};
+        status = run_under(wanted.what, command, timing, held, signals, more, streams).status;
         if (tee) words = last_line_of(tee->take_end());
     }
     if (status) {
@@ -301,7 +283,6 @@ int run_started(
 int run_attempted(
     const task& wanted,
     const program& command,
-    const std::vector<int>& keep_open,
     attempt_end& end,
     const database& db,
     signal_inbox& signals
@@ -314,7 +295,7 @@ int run_attempted(
                 return refused(wanted, end.result->answer.outlook(), db);
             });
         }
-        return run_started(wanted, command, keep_open, *end.result, signals);
+        return run_started(wanted, command, *end.result, signals);
     } catch (const failure& failed) {
         report(wanted.what.is_json, failed);
         return failed.status();
@@ -322,7 +303,6 @@ int run_attempted(
 }
 
 int run_once(const task& wanted, const program& command, const database& db) {
-    const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(wanted.what.is_json);
     const unstalled_errors unstalled{wanted.what.is_json};
     signal_inbox signals;
@@ -334,7 +314,7 @@ int run_once(const task& wanted, const program& command, const database& db) {
                                   return explained(failed, db, wanted.what.name);
                               }));
     }
-    const int status = run_attempted(wanted, command, keep_open, end, db, signals);
+    const int status = run_attempted(wanted, command, end, db, signals);
     if (end.result && end.result->within) {
         constexpr std::chrono::seconds timeout{2};
         const auto work = [&](const std::stop_token&) {
@@ -475,16 +455,10 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
             settings_of(*chosen),
             chosen->is_quiet};
         wanted.what.statuses = chosen->statuses;
-        const bool has_command = given.has_separator && !given.command.empty();
-        if (chosen->is_dry && !has_command)
+        if (chosen->is_dry && given.command.empty())
             return say_forecast(open_database(options), call_of(wanted));
-        if (!has_command) {
-            throw usage_failure(
-                "there is no command to run: write `leasehold once NAME --per D -- CMD [ARG...]`"
-            );
-        }
-        program command = find_program(given.command);
-        command.withheld = password_variables(options);
+        require_command(given, "once NAME --per D");
+        const program command = command_of(given, options);
         wanted.what.timing.name = command.name();
         wanted.what.waits_for_all = chosen->waits_for_all;
         if (chosen->is_dry) return say_forecast(open_database(options), call_of(wanted));

@@ -10,6 +10,7 @@ struct program {
     std::vector<std::string> arguments;   // the first is the user's word for it
     std::string path;                     // the file that will be executed
     std::vector<std::string> withheld{};  // variables that it does not get: password_variables()
+    std::vector<int> keep_open{};         // descriptors that it gets: inherited_descriptors()
     std::string name() const;             // without its folders, for people
 };
 

@@ -15,7 +15,6 @@
 #include <optional>
 #include <system_error>
 
-#include "cli/arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -319,7 +318,6 @@ int run_work(
     const std::shared_ptr<metrics>& counts,
     bool is_json
 ) {
-    const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(is_json);
     const unstalled_errors unstalled{is_json};
     signal_inbox signals;
@@ -328,7 +326,7 @@ int run_work(
     // The default of completed() in session/lease_machine.cpp, which the guards of CMDs must know.
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
-    const inheritance common{{}, command.withheld, keep_open, signals.outside()};
+    const inheritance common{{}, signals.outside()};
     const auto in =
         std::make_shared<workshop>(command, *timing.margin, settings, chosen.takes_lines);
     const job_handler with = handler_for(in, common);
@@ -469,11 +467,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
     add_options(*parser, *chosen);
     parser->footer(std::string{work_help} + environment_help + work_examples + exit_status_help);
     const auto run = [chosen, &options, &given] {
-        if (!given.has_separator || given.command.empty()) {
-            throw usage_failure(
-                "there is no command to run: write `leasehold work --queue Q -- CMD [ARG...]`"
-            );
-        }
+        require_command(given, "work --queue Q");
         worker_settings settings;
         settings.queues = chosen->queues;
         settings.concurrency = chosen->concurrency;
@@ -485,8 +479,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         settings.abandons_handlers = true;  // what they refer to lives as long as they do
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
-        program command = find_program(given.command);
-        command.withheld = password_variables(options);
+        program command = command_of(given, options);
         command.withheld.insert(command.withheld.end(), {"TRACEPARENT", "TRACESTATE"});
         timing.name = command.name();
         const auto counts = chosen->metrics_file ? std::make_shared<metrics>() : nullptr;
