@@ -90,6 +90,18 @@ std::string printable(std::string_view text) {
     return line;
 }
 
+std::string with_replaced(
+    std::string_view text, std::initializer_list<std::pair<char, std::string_view>> by
+) {
+    std::string whole;
+    for (const char each : text) {
+        const auto* const found =
+            std::ranges::find(by, each, [](auto& pair) { return pair.first; });
+        whole += found == by.end() ? std::string_view{&each, 1} : found->second;
+    }
+    return whole;
+}
+
 bool is_text(std::string_view text) {
     while (!text.empty()) {
         const character next = first_of(text);

@@ -2,9 +2,11 @@
 // The output for people and for programs. People: aligned tables, times as durations, one-line
 // failures on standard error. Programs (--json): one object per line, on either stream.
 #include <chrono>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leasehold::cli {
@@ -66,6 +68,11 @@ void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 // Prints a result: the object for programs, the line for people.
 void print_result(bool is_json, const nlohmann::json& object, std::string_view line);
+
+// Writes other text for some characters: for & &amp;, for instance.
+std::string with_replaced(
+    std::string_view text, std::initializer_list<std::pair<char, std::string_view>> by
+);
 
 // True when all of it is UTF-8.
 bool is_text(std::string_view text);

@@ -29,30 +29,9 @@ std::string html_value(std::string_view given) {
     using nlohmann::json;
     const std::string quoted = json(given).dump(-1, ' ', false, json::error_handler_t::replace);
     const auto text = json::parse(quoted).get<std::string>();
-    std::string html;
-    html.reserve(text.size());
-    for (const char each : text) {
-        switch (each) {
-            case '&':
-                html += "&amp;";
-                break;
-            case '<':
-                html += "&lt;";
-                break;
-            case '>':
-                html += "&gt;";
-                break;
-            case '"':
-                html += "&quot;";
-                break;
-            case '\'':
-                html += "&#39;";
-                break;
-            default:
-                html += each;
-        }
-    }
-    return html;
+    return with_replaced(
+        text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}
+    );
 }
 
 std::string html_text(std::string_view text) {

@@ -34,15 +34,7 @@ std::string completion_for(const std::string& shell, const command_facts& tool) 
 }  // namespace
 
 std::string quoted_for_shell(const std::string& text) {
-    std::string quoted = "'";
-    for (const char each : text) {
-        if (each == '\'') {
-            quoted += "'\\''";
-        } else {
-            quoted += each;
-        }
-    }
-    return quoted + "'";
+    return "'" + with_replaced(text, {{'\'', "'\\''"}}) + "'";
 }
 
 command add_completion(CLI::App& tool, const global_options& options) {

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "cli/output.hpp"
 #include "cli/show/completion.hpp"
 
 namespace leasehold::cli {
@@ -54,12 +55,7 @@ end
 
 // In single quotes of fish a backslash escapes itself and the quote.
 std::string quoted_for_fish(const std::string& text) {
-    std::string quoted = "'";
-    for (const char each : text) {
-        if (each == '\'' || each == '\\') quoted += '\\';
-        quoted += each;
-    }
-    return quoted + "'";
+    return "'" + with_replaced(text, {{'\'', "\\'"}, {'\\', "\\\\"}}) + "'";
 }
 
 // Completes a value: -x offers no files, only these words.

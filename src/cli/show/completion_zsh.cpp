@@ -1,5 +1,6 @@
 #include <string>
 
+#include "cli/output.hpp"
 #include "cli/show/completion.hpp"
 
 namespace leasehold::cli {
@@ -7,12 +8,7 @@ namespace {
 
 // _arguments uses brackets and colons in its specifications.
 std::string escaped_for_zsh(const std::string& text) {
-    std::string escaped;
-    for (const char each : text) {
-        if (each == '[' || each == ']' || each == ':' || each == '\\') escaped += '\\';
-        escaped += each;
-    }
-    return escaped;
+    return with_replaced(text, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\\', "\\\\"}});
 }
 
 // ":D:", and the action that completes the value.

@@ -13,6 +13,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -26,33 +27,20 @@ std::string roff(std::string_view text, bool has_code = false) {
     for (const char each : text) {
         if (is_at_begin && each == '.') escaped += "\\&";
         is_at_begin = each == '\n';
-        switch (each) {
-            case '\\':
-                escaped += "\\e";
-                break;
-            case '-':
-                escaped += "\\-";
-                break;
-            case '\'':
-                escaped += "\\(aq";
-                break;
-            case '^':
-                escaped += "\\(ha";
-                break;
-            case '~':
-                escaped += "\\(ti";
-                break;
-            case '`':
-                if (has_code) {
-                    is_bold = !is_bold;
-                    escaped += is_bold ? "\\fB" : "\\fR";
-                } else {
-                    escaped += "\\(ga";
-                }
-                break;
-            default:
-                escaped += each;
+        if (each == '`' && has_code) {
+            is_bold = !is_bold;
+            escaped += is_bold ? "\\fB" : "\\fR";
+            continue;
         }
+        escaped += with_replaced(
+            {&each, 1},
+            {{'\\', "\\e"},
+             {'-', "\\-"},
+             {'\'', "\\(aq"},
+             {'^', "\\(ha"},
+             {'~', "\\(ti"},
+             {'`', "\\(ga"}}
+        );
     }
     return escaped;
 }

@@ -35,14 +35,7 @@ public:
         const char* before = "{";
         for (const auto& [label, words] : labels) {
             text_.append(before).append(label).append("=\"");
-            for (const char each : as_text(words)) {
-                if (each == '\\' || each == '"') text_ += '\\';
-                if (each == '\n') {
-                    text_ += "\\n";
-                } else {
-                    text_ += each;
-                }
-            }
+            text_ += with_replaced(as_text(words), {{'\\', "\\\\"}, {'"', "\\\""}, {'\n', "\\n"}});
             text_ += '"';
             before = ",";
         }
