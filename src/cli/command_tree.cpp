@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/arguments.hpp"
+#include "cli/output.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -82,9 +83,7 @@ command_facts facts_of_command(const CLI::App& parser, std::vector<std::string> 
 }  // namespace
 
 std::string command_facts::name() const {
-    std::string joined;
-    for (const std::string& each : path) joined += (joined.empty() ? "" : " ") + each;
-    return joined;
+    return joined(path, " ");
 }
 
 command_facts facts_of(const CLI::App& tool) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/exit_status.hpp"
+#include "cli/output.hpp"
 #include "cli/warnings.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/open.hpp"
@@ -125,10 +126,7 @@ std::vector<std::string> password_variables(const global_options& options) {
 }
 
 std::string names_of_drivers() {
-    std::string names;
-    for (const std::string_view each : drivers_built_in()) {
-        names.append(names.empty() ? "" : ", ").append(each);
-    }
+    std::string names = joined(drivers_built_in(), ", ");
     return names.empty() ? "none" : names;
 }
 

@@ -60,7 +60,7 @@ void say_at_once(bool is_json, nlohmann::json object, const std::string& message
     std::string line;
     if (is_json) {
         object["message"] = message;
-        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        line = json_text(object);
     } else {
         line = "leasehold: " + printable(message);
     }
@@ -244,8 +244,12 @@ std::vector<std::string> table::take_lines() {
     return lines;
 }
 
+std::string json_text(const nlohmann::json& object) {
+    return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 void print_json(const nlohmann::json& object) {
-    print_line(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_line(json_text(object));
 }
 
 void print_line(std::string_view line) {

@@ -64,10 +64,21 @@ private:
     bool has_heading_ = true;
 };
 
+// On one line, whatever bytes its texts have.
+std::string json_text(const nlohmann::json& object);
+
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 // Prints a result: the object for programs, the line for people.
 void print_result(bool is_json, const nlohmann::json& object, std::string_view line);
+
+// One behind the other, with `between` in between.
+template <class Words>
+std::string joined(const Words& words, std::string_view between) {
+    std::string text;
+    for (const auto& each : words) text.append(text.empty() ? "" : between).append(each);
+    return text;
+}
 
 // Writes other text for some characters: for & &amp;, for instance.
 std::string with_replaced(

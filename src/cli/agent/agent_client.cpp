@@ -137,8 +137,7 @@ void agent_client::drop_unkept() {
 // answers is hung up on.
 void agent_client::say(const nlohmann::json& line) noexcept {
     try {
-        const std::string bytes =
-            line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+        const std::string bytes = json_text(line) + '\n';
         const std::lock_guard guard{sending_};
         const ssize_t sent =
             ::send(socket(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

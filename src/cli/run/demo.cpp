@@ -1,6 +1,5 @@
 // `leasehold demo`: two processes contend for a key, in a database file that goes away. Each
 // process is this tool with the hidden option --as; it does what its standard input asks for.
-#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -20,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_status.hpp"
@@ -116,13 +116,9 @@ std::vector<char*> environment_of_actors() {
 class actor {
 public:
     actor(const std::string& name, const std::filesystem::path& folder, bool is_json) {
-        int asking[2], answering[2];
-        if (pipe2(asking, O_CLOEXEC) != 0) fail("pipe2");
-        asks_ = descriptor{asking[1]};
-        const descriptor reads{asking[0]};
-        if (pipe2(answering, O_CLOEXEC) != 0) fail("pipe2");
-        answers_ = descriptor{answering[0]};
-        const descriptor writes{answering[1]};
+        pipe_ends asking, answering;
+        asks_ = std::move(asking.writing);
+        answers_ = std::move(answering.reading);
         std::vector<std::string> words{"leasehold", "--url", url, "demo", "--as", name};
         if (is_json) words.emplace_back("--json");
         std::vector<char*> arguments;
@@ -133,8 +129,8 @@ public:
         posix_spawn_file_actions_t actions;
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-        posix_spawn_file_actions_adddup2(&actions, reads.number(), STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, writes.number(), STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, asking.reading.number(), STDIN_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, answering.writing.number(), STDOUT_FILENO);
         errno = posix_spawn(
             &process_, "/proc/self/exe", &actions, nullptr, arguments.data(), variables.data()
         );

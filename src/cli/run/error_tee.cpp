@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "cli/open_numbers.hpp"
 
@@ -133,10 +134,9 @@ private:
 };
 
 error_tee::error_tee() {
+    pipe_ends copied;
+    writing_ = std::move(copied.writing);
     int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
-    const descriptor reading{ends[0]};
-    writing_ = descriptor{ends[1]};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
     const descriptor theirs{ends[0]};
     asks_ = descriptor{ends[1]};
@@ -149,7 +149,7 @@ error_tee::error_tee() {
         if (last != 0) _exit(last < 0 ? 1 : 0);
         writing_.close();
         asks_.close();
-        copies.run(reading.number(), theirs.number());
+        copies.run(copied.reading.number(), theirs.number());
     }
     int status = 0;
     while (waitpid(between, &status, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,6 @@
 #include "cli/run/events.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -38,6 +39,17 @@ descriptor::~descriptor() {
 
 void descriptor::close() noexcept {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
+}
+
+pipe_ends::pipe_ends() {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
+    reading = descriptor{ends[0]};
+    writing = descriptor{ends[1]};
+}
+
+void make_patient(const descriptor& end) {
+    if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
 }
 
 std::optional<std::size_t> wait_for(

@@ -37,6 +37,15 @@ private:
     int number_ = -1;
 };
 
+// A new pipe, whose ends are closed at exec.
+struct pipe_ends {
+    pipe_ends();
+    descriptor reading, writing;
+};
+
+// Lets a read or write fail that would wait.
+void make_patient(const descriptor& end);
+
 // Throws the errno of a failed system call as an exception.
 [[noreturn]] void fail(const char* call);
 

@@ -1,6 +1,5 @@
 #include "cli/run/job_command.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -28,23 +27,10 @@ namespace {
 constexpr std::size_t max_tail_bytes = 3900;
 constexpr std::size_t max_piece = 4096;
 
-void make_patient(const descriptor& end) {
-    if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
-}
-
 }  // namespace
 
 // One command from its beginning to its end.
 class job_commands::running {
-    struct pipe_ends {
-        pipe_ends() {
-            std::array<int, 2> ends{-1, -1};
-            if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
-            reading = descriptor{ends[0]};
-            writing = descriptor{ends[1]};
-        }
-        descriptor reading, writing;
-    };
     inheritance with_streams(inheritance from) const {
         from.is_apart = true;
         from.streams = {

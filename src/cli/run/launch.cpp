@@ -89,17 +89,14 @@ launch::launch(const program& what, const inheritance& from)
     gaps_.push_back({next, UINT_MAX});
     go_ = descriptor{eventfd(0, EFD_CLOEXEC)};
     if (go_.number() < 0) fail("eventfd");
-    int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
-    problem_ = descriptor{ends[0]};
-    writing_ = descriptor{ends[1]};
-    if (fcntl(problem_.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+    make_patient(problem_.reading);
 }
 
 void launch::run(pid_t parent, const terminal& lender) noexcept {
     const auto give_up = [&] {
         const int problem = errno;
-        [[maybe_unused]] const auto written = write(writing_.number(), &problem, sizeof problem);
+        [[maybe_unused]] const auto written =
+            write(problem_.writing.number(), &problem, sizeof problem);
     };
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -127,11 +124,11 @@ void launch::go(bool with_terminal) const {
 }
 
 std::optional<int> launch::outcome() noexcept {
-    if (problem_.number() < 0) return 0;
+    if (problem_.reading.number() < 0) return 0;
     int problem = 0;
-    const auto got = read(problem_.number(), &problem, sizeof problem);
+    const auto got = read(problem_.reading.number(), &problem, sizeof problem);
     if (got < 0) return std::nullopt;
-    problem_.close();
+    problem_.reading.close();
     return got == sizeof problem ? problem : 0;
 }
 

@@ -39,10 +39,10 @@ public:
     bool is_apart() const noexcept { return is_apart_; }
 
     // Called in the tool once that process exists.
-    void keep_reading_end() noexcept { writing_.close(); }
+    void keep_reading_end() noexcept { problem_.writing.close(); }
     void go(bool with_terminal) const;
     // Can be read when execve has failed or succeeded.
-    int source() const noexcept { return problem_.number(); }
+    int source() const noexcept { return problem_.reading.number(); }
     // The errno of execve; 0: the process became the command; nullopt: not known yet.
     std::optional<int> outcome() noexcept;
 
@@ -62,9 +62,8 @@ private:
     const std::vector<std::pair<int, int>> streams_;
     const signal_state signals_;
     const bool is_apart_;
-    descriptor go_;       // an eventfd: the end of the tool is no word to go
-    descriptor problem_;  // the errno of execve; its end: none, it became the command
-    descriptor writing_;
+    descriptor go_;      // an eventfd: the end of the tool is no word to go
+    pipe_ends problem_;  // the errno of execve; its end: none, it became the command
 };
 
 }  // namespace leasehold::cli

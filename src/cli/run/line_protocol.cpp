@@ -61,7 +61,7 @@ std::string line_for(const job& mine) {
         {"payload", mine.payload()}};
     if (!mine.traceparent().empty()) line["traceparent"] = mine.traceparent();
     if (!mine.checkpoint().empty()) line["checkpoint"] = mine.checkpoint();
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    return json_text(line) + '\n';
 }
 
 std::optional<std::string> obey(job& mine, std::string_view line) {

@@ -26,9 +26,7 @@ std::string html_lines(std::string_view text) {
 
 std::string html_value(std::string_view given) {
     // Bytes that are not UTF-8, as an address may have them, are replaced.
-    using nlohmann::json;
-    const std::string quoted = json(given).dump(-1, ' ', false, json::error_handler_t::replace);
-    const auto text = json::parse(quoted).get<std::string>();
+    const auto text = nlohmann::json::parse(json_text(given)).get<std::string>();
     return with_replaced(
         text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}
     );

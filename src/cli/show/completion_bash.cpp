@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.hpp"
 #include "cli/show/completion.hpp"
 
 namespace leasehold::cli {
@@ -85,12 +86,6 @@ _leasehold() {
 complete -F _leasehold leasehold
 )bash";
 
-std::string words_of(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& each : words) text += (text.empty() ? "" : " ") + each;
-    return text;
-}
-
 std::vector<std::string> option_names(const std::vector<option_facts>& options, bool have_values) {
     std::vector<std::string> names;
     for (const option_facts& each : options) {
@@ -123,16 +118,16 @@ std::string bash_case(const command_facts& command, const command_facts& tool) {
     }
     if (command.runs_command) options.emplace_back("--");
     return "        " + quoted_for_shell(command.name()) +
-           ")\n            commands=" + quoted_for_shell(words_of(below)) +
-           "\n            options=" + quoted_for_shell(words_of(options)) +
-           "\n            valued=" + quoted_for_shell(words_of(valued)) + "\n            ;;\n";
+           ")\n            commands=" + quoted_for_shell(joined(below, " ")) +
+           "\n            options=" + quoted_for_shell(joined(options, " ")) +
+           "\n            valued=" + quoted_for_shell(joined(valued, " ")) + "\n            ;;\n";
 }
 
 std::string bash_values(const option_facts& of) {
     std::string found;
     if (of.is_file) found += " files=yes";
     if (!of.names_of.empty()) found += " names=" + of.names_of;
-    if (!of.choices.empty()) found += " values=" + quoted_for_shell(words_of(of.choices));
+    if (!of.choices.empty()) found += " values=" + quoted_for_shell(joined(of.choices, " "));
     return found;
 }
 
@@ -169,8 +164,9 @@ std::string bash_completion(const command_facts& tool) {
            "# shellcheck shell=bash disable=SC2034\n"
            "_leasehold_of() { # COMMAND: sets what may follow it\n"
            "    options_of_all=" +
-           quoted_for_shell(words_of(option_names(tool.options, false))) +
-           "\n    valued_by_all=" + quoted_for_shell(words_of(option_names(tool.options, true))) +
+           quoted_for_shell(joined(option_names(tool.options, false), " ")) +
+           "\n    valued_by_all=" +
+           quoted_for_shell(joined(option_names(tool.options, true), " ")) +
            "\n"
            "    case $1 in\n" +
            cases +

@@ -66,9 +66,7 @@ std::string fish_value(const option_facts& of) {
         return " -x -a " + quoted_for_fish("(__leasehold_names " + of.names_of + ")");
     }
     if (of.choices.empty()) return " -x";
-    std::string words;
-    for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
-    return " -x -a " + quoted_for_fish(words);
+    return " -x -a " + quoted_for_fish(joined(of.choices, " "));
 }
 
 std::string fish_option(const std::string& condition, const option_facts& option) {

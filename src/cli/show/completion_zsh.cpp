@@ -17,11 +17,7 @@ std::string zsh_value(const option_facts& of) {
     std::string action = " ";
     if (of.is_file) action = "_files";
     if (!of.names_of.empty()) action = "{_leasehold_names " + of.names_of + "}";
-    if (!of.choices.empty()) {
-        std::string words;
-        for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
-        action = "(" + words + ")";
-    }
+    if (!of.choices.empty()) action = "(" + joined(of.choices, " ") + ")";
     return ":" + escaped_for_zsh(of.value) + ":" + action;
 }
 
