@@ -108,6 +108,10 @@ std::chrono::milliseconds parse_duration(std::string_view text, const std::strin
     return parse(text, what, "write it as 500ms, 5s, 2m, 1h or 1d");
 }
 
+std::chrono::seconds parse_seconds(std::string_view text, const std::string& what) {
+    return std::chrono::duration_cast<std::chrono::seconds>(parse_duration(text, what));
+}
+
 std::string complaint_of_zone(const std::string& zone) {
     return zone.empty() ? "it is empty: name a zone, like Europe/Berlin" : "";
 }

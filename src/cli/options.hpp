@@ -40,6 +40,8 @@ std::optional<std::string> from_environment(const char* name);
 // "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. A failure names the value by
 // `what`.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
+// Without its part of a second.
+std::chrono::seconds parse_seconds(std::string_view text, const std::string& what);
 
 // The check of --tz: says what is wrong with an empty value, which would be UTC without a word.
 std::string complaint_of_zone(const std::string& zone);

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 
+#include "cli/run/events.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold::cli {
@@ -28,5 +30,15 @@ private:
     bool is_shown_ = false;
     local_clock::time_point next_;
 };
+
+// Runs the work on a thread of its own and shows its progress.
+template <class Result, class Work>
+Result with_progress(Work work, std::function<std::string()> words, bool is_json) {
+    ticking_line progress{std::move(words), is_json};
+    background<Result> running{std::move(work)};
+    while (!wait_for({running.source()}, progress.tick())) continue;
+    progress.clear();
+    return running.take();
+}
 
 }  // namespace leasehold::cli

@@ -3,6 +3,8 @@
 // encryption and compression, and no other command should have to load those.
 //
 // Threads: a handler is called from several at once; stop() may be called from any.
+#include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +13,14 @@
 #include <vector>
 
 namespace leasehold::cli {
+
+// For names of headers and hosts, which are the same in capital letters.
+inline std::string lower_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char each) {
+        return static_cast<char>(std::tolower(each));
+    });
+    return text;
+}
 
 struct http_request {
     std::string method{};

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+
+#include "cli/serve/http.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -26,10 +27,8 @@ bool may_pass(int failure) {
 }
 
 // The number behind that name, which is in lower case; 0 if there is none.
-std::size_t content_length(std::string head) {
-    std::transform(head.begin(), head.end(), head.begin(), [](unsigned char each) {
-        return static_cast<char>(std::tolower(each));
-    });
+std::size_t content_length(const std::string& given) {
+    const std::string head = lower_case(given);
     constexpr std::string_view name = "\r\ncontent-length:";
     const auto found = head.find(name);
     if (found == std::string::npos) return 0;

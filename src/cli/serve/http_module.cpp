@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -62,13 +61,6 @@ public:
         return stream.take_answer();
     }
 };
-
-std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char each) {
-        return static_cast<char>(std::tolower(each));
-    });
-    return text;
-}
 
 http_request request_of(const httplib::Request& from) {
     http_request request;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <exception>
 #include <string_view>
@@ -171,11 +170,7 @@ std::string host_name_of(std::string_view header) {
     // allow.
     const auto port = colon == std::string_view::npos ? "" : header.substr(colon + 1);
     const bool is_port = port.find_first_not_of("0123456789") == std::string_view::npos;
-    std::string name{is_port ? header.substr(0, colon) : header};
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char each) {
-        return static_cast<char>(std::tolower(each));
-    });
-    return name;
+    return lower_case(std::string{is_port ? header.substr(0, colon) : header});
 }
 
 // ---------------------------------------------------------------------------------- sign_ins
@@ -309,7 +304,7 @@ http_response site::page(const http_request& request) {
     lock_filter filter{.prefix = request.parameter("prefix"), .limit = max_shown};
     if (std::string after = request.parameter("after"); !after.empty()) filter.after = after;
     std::shared_ptr<const lock_view> locks;
-    page_view view{*now, now->locks};
+    std::string lock_failure;
     if (!filter.prefix.empty() || filter.after) {
         auto empty = std::make_shared<lock_view>();
         empty->filter = filter;
@@ -319,17 +314,17 @@ http_response site::page(const http_request& request) {
             if (now->failure) throw error(errc::connection_failed, *now->failure);
             if (now->taken) locks = overview_.locks(filter);
         } catch (const std::exception& failed) {
-            view.lock_failure = words_of_failure(failed);
+            lock_failure = words_of_failure(failed);
         }
     }
-    page_view shown_view{*now, locks ? *locks : now->locks};
-    shown_view.lock_failure = view.lock_failure;
-    shown_view.is_late = is_late;
-    shown_view.place = settings_.place;
-    shown_view.rights = {sign_ins_.has_value(), who.form_key};
+    page_view view{*now, locks ? *locks : now->locks};
+    view.lock_failure = lock_failure;
+    view.is_late = is_late;
+    view.place = settings_.place;
+    view.rights = {sign_ins_.has_value(), who.form_key};
     const bool is_part = !request.parameter("part").empty();
-    if (sign_ins_ && !is_part) shown_view.said = sign_ins_->take_words(who.id);
-    return html_of(is_part ? page_content(shown_view) : whole_page(shown_view));
+    if (sign_ins_ && !is_part) view.said = sign_ins_->take_words(who.id);
+    return html_of(is_part ? page_content(view) : whole_page(view));
 }
 
 http_response site::metrics() {

@@ -98,10 +98,6 @@ int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
     return static_cast<int>(worst_of(found.findings));
 }
 
-std::chrono::seconds limit_of(const std::string& text, const char* option) {
-    return std::chrono::duration_cast<std::chrono::seconds>(parse_duration(text, option));
-}
-
 constexpr const char* doctor_help =
     "Without KEY: the server, its clock, its settings and standbys, the tables and this user's\n"
     "rights to them, sessions, the clean-up, keys, queues, jobs that were given up, runs and\n"
@@ -144,11 +140,11 @@ command add_doctor(CLI::App& tool, const global_options& options) {
     return {parser, [chosen, &options] {
                 diagnosis_settings settings;
                 settings.held_longer_than =
-                    limit_of(chosen->held_longer_than, "--held-longer-than");
+                    parse_seconds(chosen->held_longer_than, "--held-longer-than");
                 settings.waiting_longer_than =
-                    limit_of(chosen->waiting_longer_than, "--waiting-longer-than");
+                    parse_seconds(chosen->waiting_longer_than, "--waiting-longer-than");
                 settings.snapshot_older_than =
-                    limit_of(chosen->snapshot_older_than, "--snapshot-older-than");
+                    parse_seconds(chosen->snapshot_older_than, "--snapshot-older-than");
                 const database db = open_database(options);
                 if (chosen->key.is_given()) {
                     return show_key(db, chosen->key.get(), options.is_json, chosen->is_quiet);

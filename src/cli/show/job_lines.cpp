@@ -1,6 +1,8 @@
 #include "cli/show/job_lines.hpp"
 
 #include <charconv>
+#include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -182,6 +184,11 @@ std::vector<new_job> jobs_in(
         }
     }
     return jobs.take(wrong);
+}
+
+std::string payload_of(const std::string& word) {
+    if (word != "-") return word;
+    return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
 }
 
 schedule::instant parse_instant(const std::string& text, const std::string& what) {

@@ -15,6 +15,9 @@ std::vector<new_job> jobs_in(
     std::istream& lines, const new_job& otherwise, const std::string& name
 );
 
+// The word PAYLOAD of a command line; of "-" all that comes from standard input.
+std::string payload_of(const std::string& word);
+
 // "2026-12-24T18:00:00Z", with or without fractions of a second. `what` is its name in the failure.
 schedule::instant parse_instant(const std::string& text, const std::string& what);
 

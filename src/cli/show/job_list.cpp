@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
 #include "cli/output.hpp"
-#include "cli/run/events.hpp"
 #include "cli/show/job_lines.hpp"
 #include "cli/ticking_line.hpp"
 
@@ -19,17 +17,6 @@ namespace leasehold::cli {
 namespace {
 
 using nlohmann::json;
-
-const std::vector<std::string> job_states{
-    "scheduled",
-    "available",
-    "blocked",
-    "running",
-    "retryable",
-    "completed",
-    "discarded",
-    "cancelled",
-};
 
 json json_of_failures(const job_info& job) {
     json all = json::array();
@@ -153,16 +140,6 @@ job_change change_one(const database& db, const found_job& one, const bulk_chang
     return how.change(db, one.id);
 }
 
-// Runs the work on a thread of its own and shows its progress.
-template <class Result, class Work>
-Result with_progress(Work work, std::function<std::string()> words, bool is_json) {
-    ticking_line progress{std::move(words), is_json};
-    background<Result> running{std::move(work)};
-    while (!wait_for({running.source()}, progress.tick())) continue;
-    progress.clear();
-    return running.take();
-}
-
 }  // namespace
 
 bool chosen_jobs::is_any() const {
@@ -183,7 +160,15 @@ void add_choice(CLI::App& parser, chosen_jobs& chosen) {
     parser.add_option("--queue", chosen.filter.queue, "Only of this queue")->option_text("Q");
     parser.add_option("--state", chosen.state, "Only in this state")
         ->option_text("S")
-        ->check(CLI::IsMember(job_states));
+        ->check(CLI::IsMember(std::vector<std::string>{
+            "scheduled",
+            "available",
+            "blocked",
+            "running",
+            "retryable",
+            "completed",
+            "discarded",
+            "cancelled"}));
     parser.add_option("--kind", chosen.filter.kind, "Only of this kind")->option_text("K");
     parser.add_option("--key", chosen.filter.ordering_key, "Only of this ordering key")
         ->option_text("O");

@@ -1,7 +1,5 @@
 // `leasehold schedule`: entries that enqueue jobs at their fire times.
 #include <CLI/CLI.hpp>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -96,14 +94,8 @@ int add(schedule_options& chosen, const global_options& options) {
     what.cron = chosen.cron;
     if (!chosen.zone.empty()) what.zone = chosen.zone;
     what.misfire = policy_of(chosen.misfire);
-    what.max_late =
-        std::chrono::duration_cast<std::chrono::seconds>(parse_duration(chosen.late, "--late"));
-    what.job.payload = chosen.payload;
-    if (chosen.payload == "-") {
-        what.job.payload.assign(
-            std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}
-        );
-    }
+    what.max_late = parse_seconds(chosen.late, "--late");
+    what.job.payload = payload_of(chosen.payload);
     what.job.conflict = conflict_of(chosen.conflict);
     what.job.unique = unique_until_of(chosen.until);
     what.job.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +10,6 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "cli/run/events.hpp"
 #include "cli/show/job_lines.hpp"
 #include "cli/show/job_list.hpp"
 #include "cli/ticking_line.hpp"
@@ -33,10 +31,6 @@ struct enqueue_options {
     std::string until = "ended";
     new_job what;
 };
-
-std::string all_of(std::istream& from) {
-    return {std::istreambuf_iterator<char>{from}, std::istreambuf_iterator<char>{}};
-}
 
 void tell(const enqueued_job& made, bool is_json) {
     std::string said = std::to_string(made.id);
@@ -93,19 +87,15 @@ std::vector<enqueued_job> enqueue_lines(
 
 int enqueue_file(const enqueue_options& chosen, const global_options& options) {
     enqueued_so_far so_far;
-    ticking_line progress{
-        [&] {
-            const std::size_t of = so_far.of;
-            if (of == 0) return "reading " + chosen.file;
-            return "enqueued " + std::to_string(so_far.sent) + " of " + std::to_string(of) +
-                   " jobs";
-        },
-        options.is_json};
-    background<std::vector<enqueued_job>> running{
-        [&](const std::stop_token&) { return enqueue_lines(chosen, options, so_far); }};
-    while (!wait_for({running.source()}, progress.tick())) continue;
-    progress.clear();
-    const auto made = running.take();
+    const auto words = [&] {
+        const std::size_t of = so_far.of;
+        if (of == 0) return "reading " + chosen.file;
+        return "enqueued " + std::to_string(so_far.sent) + " of " + std::to_string(of) + " jobs";
+    };
+    const auto work = [&](const std::stop_token&) {
+        return enqueue_lines(chosen, options, so_far);
+    };
+    const auto made = with_progress<std::vector<enqueued_job>>(work, words, options.is_json);
     if (options.is_json) {
         for (const enqueued_job& each : made) tell(each, true);
         return exit_status::done;
@@ -142,7 +132,7 @@ int enqueue(enqueue_options& chosen, bool has_payload, const global_options& opt
             "many with --file"
         );
     }
-    what.payload = chosen.payload == "-" ? all_of(std::cin) : chosen.payload;
+    what.payload = payload_of(chosen.payload);
     const job_queue queue{open_database(options), chosen.queue};
     tell(queue.enqueue(what), options.is_json);
     return exit_status::done;
@@ -236,9 +226,7 @@ void add_change_options(CLI::App& parser, change_options& chosen) {
 
 int change(const change_options& chosen, const CLI::App& parser, const global_options& options) {
     job_changes what;
-    if (parser.count("PAYLOAD") > 0) {
-        what.payload = chosen.payload == "-" ? all_of(std::cin) : chosen.payload;
-    }
+    if (parser.count("PAYLOAD") > 0) what.payload = payload_of(chosen.payload);
     if (parser.count("--kind") > 0) what.kind = chosen.kind;
     if (parser.count("--priority") > 0) what.priority = chosen.priority;
     if (parser.count("--delay") > 0) what.delay = parse_duration(chosen.delay, "--delay");

@@ -14,7 +14,6 @@ namespace leasehold::cli {
 namespace {
 
 using nlohmann::json;
-using std::chrono::seconds;
 
 struct limit_options {
     std::string name;
@@ -102,21 +101,18 @@ int set_limits(const limit_options& chosen, const CLI::App& parser, const global
     queue_limits limits = queue.describe().limits;
     const auto is_said = [&](const char* option) { return parser.count(option) > 0; };
     const auto number = [](int given) { return given == 0 ? std::nullopt : std::optional{given}; };
-    const auto length = [&](const std::string& text, const char* option) {
-        return std::chrono::duration_cast<seconds>(parse_duration(text, option));
-    };
     if (is_said("--running")) limits.max_running = number(chosen.max_running);
     if (is_said("--per-key")) limits.max_running_per_key = chosen.max_running_per_key;
     if (is_said("--starts")) limits.max_starts = number(chosen.max_starts);
     if (is_said("--per")) limits.starts_per = parse_duration(chosen.starts_per, "--per");
     if (is_said("--keep-completed")) {
-        limits.keep_completed = length(chosen.keep_completed, "--keep-completed");
+        limits.keep_completed = parse_seconds(chosen.keep_completed, "--keep-completed");
     }
     if (is_said("--keep-discarded")) {
-        limits.keep_discarded = length(chosen.keep_discarded, "--keep-discarded");
+        limits.keep_discarded = parse_seconds(chosen.keep_discarded, "--keep-discarded");
     }
     if (is_said("--keep-cancelled")) {
-        limits.keep_cancelled = length(chosen.keep_cancelled, "--keep-cancelled");
+        limits.keep_cancelled = parse_seconds(chosen.keep_cancelled, "--keep-cancelled");
     }
     const auto named = parser.get_options([](const CLI::Option* each) {
         return !each->get_positional() && each->count() > 0;
