@@ -4,8 +4,6 @@
 #include <linux/close_range.h>
 #include <sys/resource.h>
 
-#include <algorithm>
-
 namespace leasehold::cli {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the parser's own name
 class App;

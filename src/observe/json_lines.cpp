@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <string_view>
 #include <utility>
 
 #include "core/json_text.hpp"

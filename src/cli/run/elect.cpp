@@ -11,7 +11,6 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/run/candidate.hpp"
-#include "cli/run/child.hpp"
 #include "cli/run/errand.hpp"
 #include "cli/run/unstalled_errors.hpp"
 #include "leasehold/error.hpp"

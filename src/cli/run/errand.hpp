@@ -13,7 +13,6 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>

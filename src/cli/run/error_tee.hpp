@@ -4,7 +4,6 @@
 // is stalled stalls that process and the command, as it would without it.
 //
 // Threads: made and used by the main thread only.
-#include <sys/types.h>
 
 #include <cstddef>
 #include <string>

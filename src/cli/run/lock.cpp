@@ -10,7 +10,6 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/run/candidate.hpp"
-#include "cli/run/child.hpp"
 #include "cli/run/errand.hpp"
 #include "cli/run/unstalled_errors.hpp"
 #include "cli/show/described.hpp"

@@ -15,7 +15,6 @@
 // Threads: used by the main thread only.
 #include <chrono>
 #include <optional>
-#include <stop_token>
 
 #include "cli/run/child.hpp"
 #include "cli/run/events.hpp"

@@ -9,7 +9,6 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/serve/http.hpp"
-#include "leasehold/error.hpp"
 
 namespace leasehold::cli {
 

@@ -1,7 +1,5 @@
 #include "cli/serve/page.hpp"
 
-#include <utility>
-
 #include "cli/output.hpp"
 #include "cli/serve/html.hpp"
 #include "cli/serve/page_parts.hpp"

@@ -3,17 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <charconv>
-#include <csignal>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
-#include "cli/arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"

@@ -18,7 +18,6 @@
 //
 // Threads: safe.
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,7 +1,5 @@
 #include "cli/watch/history.hpp"
 
-#include <algorithm>
-
 #include "cli/show/described.hpp"
 
 namespace leasehold::cli {

@@ -6,7 +6,6 @@
 // and the destructor runs.
 #include <termios.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
