@@ -6,6 +6,14 @@
 #include "core/utf8.hpp"
 
 namespace leasehold {
+namespace {
+
+template <std::size_t Count>
+const char* name_at(const char* const (&names)[Count], std::size_t at) noexcept {
+    return at < Count ? names[at] : "unknown";
+}
+
+}  // namespace
 
 const char* name_of(event_kind kind) noexcept {
     static constexpr const char* names[] = {
@@ -34,8 +42,7 @@ const char* name_of(event_kind kind) noexcept {
         "job_timed_out",
     };
     static_assert(std::size(names) == static_cast<std::size_t>(event_kind::job_timed_out) + 1);
-    const auto at = static_cast<std::size_t>(kind);
-    return at < std::size(names) ? names[at] : "unknown";
+    return name_at(names, static_cast<std::size_t>(kind));
 }
 
 const char* name_of(event_reason reason) noexcept {
@@ -46,22 +53,12 @@ const char* name_of(event_reason reason) noexcept {
         "granted", "not_granted", "given_up",        "timed_out",  "cancelled",   "completed",
         "retried", "snoozed",     "discarded",       "lost",       "unknown",
     };
-    const auto at = static_cast<std::size_t>(reason);
-    return at < std::size(names) ? names[at] : "unknown";
+    return name_at(names, static_cast<std::size_t>(reason));
 }
 
 const char* name_of(event_level level) noexcept {
-    switch (level) {
-        case event_level::debug:
-            return "debug";
-        case event_level::info:
-            return "info";
-        case event_level::warning:
-            return "warning";
-        case event_level::error:
-            return "error";
-    }
-    return "unknown";
+    static constexpr const char* names[] = {"unknown", "debug", "info", "warning", "error"};
+    return name_at(names, static_cast<std::size_t>(level));
 }
 
 namespace {
