@@ -18,13 +18,8 @@
 namespace leasehold::cli {
 namespace {
 
-struct elect_options {
+struct elect_options : errand_options {
     key_option name;
-    std::string ttl = "30s";
-    own_statuses statuses{};
-    std::string note;
-    bool is_quiet = false;
-    bool waits_for_all = false;
 };
 
 // The result of a candidacy: the tool's status, or nullopt if the tool has to be a candidate again.
@@ -163,10 +158,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
         require_command(given, "elect NAME");
         errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
-        what.statuses = chosen->statuses;
-        what.waits_for_all = chosen->waits_for_all;
-        what.note = chosen->note;
-        what.is_quiet = chosen->is_quiet;
+        chosen->apply_to(what);
         what.silent_for = std::chrono::seconds{2};
         what.waits_at_start = true;
         const program command = command_of(given, options);

@@ -76,6 +76,13 @@ holding acquire(
     }
 }
 
+void errand_options::apply_to(errand& what) const {
+    what.statuses = statuses;
+    what.note = note;
+    what.is_quiet = is_quiet;
+    what.waits_for_all = waits_for_all;
+}
+
 void require_command(const arguments& given, const std::string& words) {
     if (!given.command.empty()) return;
     throw usage_failure(

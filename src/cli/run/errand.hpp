@@ -66,6 +66,17 @@ void require_command(const arguments& given, const std::string& words);
 // The command, with what it gets of the tool's own; called before the tool opens anything.
 program command_of(const arguments& given, const global_options& options);
 
+// The options that `lock`, `elect` and `once` share.
+struct errand_options {
+    std::string ttl = "30s";
+    own_statuses statuses{};
+    std::string note;
+    bool is_quiet = false;
+    bool waits_for_all = false;
+
+    void apply_to(errand& what) const;  // all but the ttl, which is to be parsed
+};
+
 // The command's environment, and which of its processes outlive the lease: for --help.
 extern const char* const environment_help;
 extern const char* const unstoppable_help;

@@ -23,19 +23,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct lock_options {
+struct lock_options : errand_options {
     key_option name;
     std::string wait = "0";
-    std::string ttl = "30s";
     std::string lock_delay = "0";
     bool is_shared = false;
     bool is_exclusive = false;
     std::int64_t permits = 0;
     std::int64_t permits_there_are = 0;
-    own_statuses statuses{};
-    std::string note;
-    bool is_quiet = false;
-    bool waits_for_all = false;
 };
 
 // Sets the kind of lock that the options ask for; without any a mutex.
@@ -257,10 +252,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         errand what{
             chosen->name.get(), parse_timeout(chosen->wait, "--wait"), timing, options.is_json};
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
-        what.statuses = chosen->statuses;
-        what.waits_for_all = chosen->waits_for_all;
-        what.note = chosen->note;
-        what.is_quiet = chosen->is_quiet;
+        chosen->apply_to(what);
         choose_kind(*chosen, what);
         if (what.permits > what.permits_there_are) {
             throw usage_failure(

@@ -31,29 +31,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct once_options {
+struct once_options : errand_options {
     key_option name;
     std::string per;
     std::string cron;
     std::string zone;
     std::string at_least = "0";
     std::string at_most;
-    std::string ttl = "30s";
     std::string early = "1m";
     std::string wait = "0";
-    std::string note;
     bool is_never_repeated = false;
-    bool is_quiet = false;
     bool is_dry = false;
-    own_statuses statuses{};
-    bool waits_for_all = false;
-};
-
-struct task {
-    errand what;
-    schedule when;
-    once_settings settings;
-    bool is_quiet = false;
 };
 
 // `within` is empty if the run was refused before it needed a session.
@@ -65,11 +53,11 @@ struct started {
 // Runs in the background. It sets `is_there` before it makes anything in the database.
 started start(
     const database& db,
-    const task& wanted,
+    const planned_call& wanted,
     const std::stop_token& cancel,
     std::atomic<bool>& is_there
 ) {
-    const auto& [what, when, settings, is_quiet] = wanted;
+    const auto& [what, when, settings] = wanted;
     run_outlook seen = outlook(db, what.name, when, settings);
     if (seen.refusal != start_refusal::none || cancel.stop_requested()) {
         return {std::nullopt, run_start{std::move(seen), what.name}};
@@ -88,7 +76,7 @@ struct attempt_end {
     int cancelled_by = 0;
 };
 
-attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox& signals) {
+attempt_end wait_for_start(const database& db, const planned_call& wanted, signal_inbox& signals) {
     std::atomic<bool> is_there = false;
     background<started> attempt{
         [&](std::stop_token cancel) { return start(db, wanted, cancel, is_there); }};
@@ -105,7 +93,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
 }
 
 // Tries again while the database is away, until the errand's timeout has passed.
-attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox& signals) {
+attempt_end outwait_outage(const database& db, const planned_call& wanted, signal_inbox& signals) {
     const errand& what = wanted.what;
     const auto began = local_clock::now();
     complaints said;
@@ -141,7 +129,7 @@ std::string note_of(const database& db, const key& name) {
     }
 }
 
-failure refused(const task& wanted, const run_outlook& seen, const database& db) {
+failure refused(const planned_call& wanted, const run_outlook& seen, const database& db) {
     const int status = wanted.what.statuses.busy;
     if (seen.refusal == start_refusal::running && !seen.holder) {
         if (const auto found = find_lock_of_row(db, wanted.what.name)) {
@@ -174,7 +162,7 @@ failure refused(const task& wanted, const run_outlook& seen, const database& db)
 }
 
 // The command has ended. A record in an unknown state does not change the tool's status.
-void report_unrecorded(const task& wanted, const std::string& why) {
+void report_unrecorded(const planned_call& wanted, const std::string& why) {
     report(
         wanted.what.is_json,
         "not_recorded",
@@ -185,7 +173,11 @@ void report_unrecorded(const task& wanted, const std::string& why) {
 
 // `status` is the tool's own status, if the database takes the record.
 int record(
-    const task& wanted, started& of, const run_result& result, int status, signal_inbox& signals
+    const planned_call& wanted,
+    started& of,
+    const run_result& result,
+    int status,
+    signal_inbox& signals
 ) {
     const auto work = [&](const std::stop_token&) {
         return of.answer->finish_and_end(*of.within, result);
@@ -216,14 +208,14 @@ int record(
 
 // This process's deadline comes before the database's, so nobody else can have started the tick
 // again. A lease that was freed by force has not reached its limit, whatever the clock says.
-bool has_reached_limit(const task& wanted, const lease& held) {
+bool has_reached_limit(const planned_call& wanted, const lease& held) {
     const loss_reason why = held.why_lost();
     const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
     return wanted.settings.fixed_term && is_undisturbed && !held.held_locally();
 }
 
 // A task that takes too long fails its tick, and is not repeated: it would take too long again.
-int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
+int stop_at_limit(const planned_call& wanted, started& of, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.fixed_term);
     const run_result result{
         .has_succeeded = false, .message = "it took too long for " + limit + " and was stopped"};
@@ -238,7 +230,7 @@ int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
 }
 
 // The supervisor's margin must not be longer than the time between the run's deadline and its end.
-session_settings timing_of(const task& wanted, const session& within) {
+session_settings timing_of(const planned_call& wanted, const session& within) {
     session_settings timing = within.settings();
     if (const auto term = wanted.settings.fixed_term) {
         const auto sixth = std::chrono::duration_cast<milliseconds>(*term / 6);
@@ -247,7 +239,9 @@ session_settings timing_of(const task& wanted, const session& within) {
     return timing;
 }
 
-int run_started(const task& wanted, const program& command, started& with, signal_inbox& signals) {
+int run_started(
+    const planned_call& wanted, const program& command, started& with, signal_inbox& signals
+) {
     task_run& run = *with.answer;
     const lease& held = run.lease();
     std::optional<int> status;
@@ -281,7 +275,7 @@ int run_started(const task& wanted, const program& command, started& with, signa
 }
 
 int run_attempted(
-    const task& wanted,
+    const planned_call& wanted,
     const program& command,
     attempt_end& end,
     const database& db,
@@ -290,7 +284,7 @@ int run_attempted(
     if (end.cancelled_by != 0) return exit_status::by_signal + end.cancelled_by;
     try {
         if (!end.result->answer) {
-            if (wanted.is_quiet) return wanted.what.statuses.busy;
+            if (wanted.what.is_quiet) return wanted.what.statuses.busy;
             throw explain(signals, [&] {
                 return refused(wanted, end.result->answer.outlook(), db);
             });
@@ -302,7 +296,7 @@ int run_attempted(
     }
 }
 
-int run_once(const task& wanted, const program& command, const database& db) {
+int run_once(const planned_call& wanted, const program& command, const database& db) {
     warn_where_orphans_escape(wanted.what.is_json);
     const unstalled_errors unstalled{wanted.what.is_json};
     signal_inbox signals;
@@ -324,16 +318,6 @@ int run_once(const task& wanted, const program& command, const database& db) {
         finish(signals, timeout, work, [&] { return status; });
     }
     return status;
-}
-
-planned_call call_of(const task& wanted) {
-    return {
-        wanted.what.name,
-        wanted.when,
-        wanted.settings,
-        wanted.what.statuses.busy,
-        wanted.what.is_json,
-        wanted.is_quiet};
 }
 
 schedule schedule_of(const once_options& chosen) {
@@ -449,19 +433,17 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         if (timing.ttl < std::chrono::seconds{1} || timing.ttl > std::chrono::hours{24}) {
             throw usage_failure("--ttl must be 1s to 24h");
         }
-        task wanted{
+        planned_call wanted{
             {chosen->name.get(), parse_duration(chosen->wait, "--wait"), timing, options.is_json},
             schedule_of(*chosen),
-            settings_of(*chosen),
-            chosen->is_quiet};
-        wanted.what.statuses = chosen->statuses;
+            settings_of(*chosen)};
+        chosen->apply_to(wanted.what);
         if (chosen->is_dry && given.command.empty())
-            return say_forecast(open_database(options), call_of(wanted));
+            return say_forecast(open_database(options), wanted);
         require_command(given, "once NAME --per D");
         const program command = command_of(given, options);
         wanted.what.timing.name = command.name();
-        wanted.what.waits_for_all = chosen->waits_for_all;
-        if (chosen->is_dry) return say_forecast(open_database(options), call_of(wanted));
+        if (chosen->is_dry) return say_forecast(open_database(options), wanted);
         const database db =
             open_database(options, std::chrono::seconds{5}, {}, wanted.what.timing.name);
         return run_once(wanted, command, db);

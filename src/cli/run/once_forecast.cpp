@@ -21,13 +21,13 @@ struct forecast {
 };
 
 forecast forecast_of(const planned_call& wanted, const database& db) {
-    forecast made{outlook(db, wanted.name, wanted.when, wanted.settings)};
+    forecast made{outlook(db, wanted.what.name, wanted.when, wanted.settings)};
     const auto next = wanted.when.next(made.seen.tick);
     const auto half = (next - made.seen.tick) / 2;
     const auto max_early = std::min<std::chrono::microseconds>(wanted.settings.max_early, half);
     const bool may_run = made.seen.refusal == start_refusal::none;
     made.would_wait = may_run && made.seen.next_in <= max_early;
-    const auto holder = may_run && !made.would_wait ? describe(db, wanted.name) : std::nullopt;
+    const auto holder = may_run && !made.would_wait ? describe(db, wanted.what.name) : std::nullopt;
     if (holder && holder->is_held) {
         made.seen.holder = holder;
         made.seen.refusal = start_refusal::running;
@@ -38,7 +38,7 @@ forecast forecast_of(const planned_call& wanted, const database& db) {
 std::string words_of(const planned_call& wanted, const forecast& made) {
     const run_outlook& seen = made.seen;
     const std::string next = shown(wanted.when.next(seen.tick));
-    std::string text = "'" + wanted.name.name() + "' would ";
+    std::string text = "'" + wanted.what.name.name() + "' would ";
     if (seen.refusal != start_refusal::none) {
         text += "not run now: " + std::string(name_of(seen.refusal));
         if (seen.holder) {
@@ -71,7 +71,7 @@ nlohmann::json json_of_forecast(const planned_call& wanted, const forecast& made
         };
     }
     return {
-        {"name", wanted.name.name()},
+        {"name", wanted.what.name.name()},
         {"would_run", seen.refusal == start_refusal::none},
         {"would_wait", made.would_wait},
         {"refusal", name_of(seen.refusal)},
@@ -98,13 +98,13 @@ std::string story_of(const run_info& last) {
 
 int say_forecast(const database& db, const planned_call& wanted) {
     const forecast made = forecast_of(wanted, db);
-    if (wanted.is_json) {
+    if (wanted.what.is_json) {
         print_json(json_of_forecast(wanted, made));
-    } else if (!wanted.is_quiet) {
+    } else if (!wanted.what.is_quiet) {
         print_line(printable(words_of(wanted, made)));
     }
     const bool would_run = made.seen.refusal == start_refusal::none;
-    return would_run ? exit_status::done : wanted.busy_status;
+    return would_run ? exit_status::done : wanted.what.statuses.busy;
 }
 
 }  // namespace leasehold::cli

@@ -2,20 +2,18 @@
 // `leasehold once --dry-run`: tells the result that a call would have now, and changes nothing.
 #include <string>
 
+#include "cli/run/errand.hpp"
 #include "leasehold/database.hpp"
-#include "leasehold/key.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/schedule.hpp"
 
 namespace leasehold::cli {
 
+// What a call of `once` asks for.
 struct planned_call {
-    const key& name;
-    const schedule& when;
-    const once_settings& settings;
-    int busy_status;
-    bool is_json;
-    bool is_quiet;
+    errand what;
+    schedule when;
+    once_settings settings;
 };
 
 // Writes on standard output, unless it is to be quiet. The answer is the status, 0 if the task
