@@ -27,10 +27,7 @@ nlohmann::json failed(const char* name, const std::string& message) {
 }
 
 nlohmann::json busy(const std::optional<lock_info>& holder) {
-    nlohmann::json answer = agent_request::answer("busy");
-    answer["holder"] = nullptr;
-    if (holder) answer["holder"] = json_of(*holder);
-    return answer;
+    return {{"answer", "busy"}, {"holder", holder ? json_of(*holder) : nlohmann::json()}};
 }
 
 void rest(milliseconds length, const std::stop_token& stop) {
@@ -236,12 +233,12 @@ nlohmann::json agent_client::keep(
     const auto placed =
         holds_.try_emplace(number, std::move(within), std::move(granted), asked.keep_alive());
     const lease& held = lease_of(placed.first->second);
-    nlohmann::json answer = asked.answer("held");
-    answer["hold"] = number;
-    answer["key"] = held.key().name();
-    answer["token"] = held.token().number;
-    answer["owner"] = held.owner().text();
-    return answer;
+    return {
+        {"answer", "held"},
+        {"hold", number},
+        {"key", held.key().name()},
+        {"token", held.token().number},
+        {"owner", held.owner().text()}};
 }
 
 nlohmann::json agent_client::lock(const agent_request& asked) {
@@ -274,10 +271,11 @@ nlohmann::json agent_client::once(const agent_request& asked) {
         run_start got = task.start(hung_up_.get_token());
         require_connection();
         if (!got) {
-            nlohmann::json answer = asked.answer(name_of(got.outlook().refusal));
-            answer["tick"] = shown(got.outlook().tick);
-            answer["next_in"] = seconds_of(got.outlook().next_in);
-            return answer;
+            const run_outlook& seen = got.outlook();
+            return nlohmann::json{
+                {"answer", name_of(seen.refusal)},
+                {"tick", shown(seen.tick)},
+                {"next_in", seconds_of(seen.next_in)}};
         }
         const std::string tick = shown(got->tick());
         nlohmann::json answer = keep(asked, within, *std::move(got));
@@ -293,9 +291,7 @@ nlohmann::json agent_client::unlock(const agent_request& asked) {
         outcome = lease_of(found->second).release();
         holds_.erase(found);
     }
-    nlohmann::json answer = asked.answer(name_of(outcome));
-    answer["hold"] = number;
-    return answer;
+    return {{"answer", name_of(outcome)}, {"hold", number}};
 }
 
 template <class Wanted>
@@ -319,10 +315,9 @@ nlohmann::json agent_client::finish(const agent_request& asked) {
     run_result result;
     result.has_succeeded = asked.has_succeeded();
     result.message = asked.text("text");
-    nlohmann::json answer = asked.answer(name_of(run.finish(result)));
-    answer["hold"] = asked.hold();
+    const char* const outcome = name_of(run.finish(result));
     holds_.erase(asked.hold());
-    return answer;
+    return {{"answer", outcome}, {"hold", asked.hold()}};
 }
 
 nlohmann::json agent_client::proclaim(const agent_request& asked) {
@@ -333,21 +328,18 @@ nlohmann::json agent_client::proclaim(const agent_request& asked) {
 nlohmann::json agent_client::leader(const agent_request& asked) const {
     const auto found = current_leader(sessions_.where(), key{asked.key()});
     if (!found) return asked.answer("none");
-    nlohmann::json answer = asked.answer("leader");
-    answer["token"] = found->token.number;
-    answer["owner"] = found->owner.text();
-    answer["node_info"] = found->node_info;
-    answer["text"] = nullptr;
-    if (found->metadata) answer["text"] = *found->metadata;
-    return answer;
+    return {
+        {"answer", "leader"},
+        {"token", found->token.number},
+        {"owner", found->owner.text()},
+        {"node_info", found->node_info},
+        {"text", found->metadata ? nlohmann::json(*found->metadata) : nlohmann::json()}};
 }
 
 nlohmann::json agent_client::verify(const agent_request& asked) {
     const auto found = holds_.find(asked.hold());
     const bool is_held = found != holds_.end() && lease_of(found->second).verify();
-    nlohmann::json answer = asked.answer(is_held ? "held" : "lost");
-    answer["hold"] = asked.hold();
-    return answer;
+    return {{"answer", is_held ? "held" : "lost"}, {"hold", asked.hold()}};
 }
 
 }  // namespace leasehold::cli

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <iostream>
@@ -43,17 +44,8 @@ std::string now_shown() {
 }
 
 const char* name_of(lock_change::kind what) {
-    switch (what) {
-        case lock_change::kind::held:
-            return "held";
-        case lock_change::kind::granted:
-            return "granted";
-        case lock_change::kind::ended:
-            return "ended";
-        case lock_change::kind::waiting:
-            break;
-    }
-    return "waiting";
+    constexpr std::array names{"held", "granted", "ended", "waiting"};
+    return names.at(static_cast<std::size_t>(what));
 }
 
 std::string shown_change(const lock_change& change) {
