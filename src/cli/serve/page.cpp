@@ -186,19 +186,12 @@ std::string key_field(std::string_view key) {
 
 std::string key_of_field(std::string_view field) {
     constexpr std::string_view digits = "0123456789abcdef";
-    const auto value_of = [&](char digit) {
-        const auto found = digits.find(digit);
-        if (found == std::string_view::npos) {
-            throw error(errc::invalid_argument, "that is no key of this page's");
-        }
-        return found;
-    };
-    if (field.size() % 2 != 0) {
+    if (field.size() % 2 != 0 || field.find_first_not_of(digits) != std::string_view::npos) {
         throw error(errc::invalid_argument, "that is no key of this page's");
     }
     std::string key;
     for (std::size_t at = 0; at < field.size(); at += 2) {
-        key += static_cast<char>(value_of(field[at]) * 16 + value_of(field[at + 1]));
+        key += static_cast<char>(digits.find(field[at]) * 16 + digits.find(field[at + 1]));
     }
     return key;
 }
