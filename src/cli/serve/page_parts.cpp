@@ -24,6 +24,10 @@ std::string badge(const std::string& look, const std::string& word) {
     return "<span class=\"badge " + look + "\">" + word + "</span>";
 }
 
+std::string quiet(const std::string& html) {
+    return "<span class=\"quiet\">" + html + "</span>";
+}
+
 std::string code(std::string_view text) {
     return "<code>" + html_text(text) + "</code>";
 }
@@ -65,14 +69,12 @@ std::string lock_buttons(const page_view& view, const lock_info& lock) {
 }
 
 std::string holder_html(const lock_info& lock) {
-    if (!lock.is_held) return "<span class=\"quiet\">nobody</span>";
+    if (!lock.is_held) return quiet("nobody");
     std::string html = html_text(lock.node_info);
     if (lock.kind != lock_kind::mutex) html += "<br>" + badge("plain", html_text(shown_kind(lock)));
-    if (lock.holders > 1) {
-        html += " <span class=\"quiet\">one of " + html_number(lock.holders) + "</span>";
-    }
+    if (lock.holders > 1) html += " " + quiet("one of " + html_number(lock.holders));
     if (lock.reentrant_count > 1) {
-        html += " <span class=\"quiet\">" + html_number(lock.reentrant_count) + " levels</span>";
+        html += " " + quiet(html_number(lock.reentrant_count) + " levels");
     }
     if (!lock.metadata.empty()) {
         html += "<div class=\"quiet words\">" + html_long_text(lock.metadata) + "</div>";
@@ -81,7 +83,7 @@ std::string holder_html(const lock_info& lock) {
 }
 
 std::string waiters_html(const lock_view& locks, const lock_info& lock) {
-    if (lock.waiters == 0) return "<span class=\"quiet\">0</span>";
+    if (lock.waiters == 0) return quiet("0");
     const auto found = locks.waiters.find(lock.key);
     std::string number = html_number(lock.waiters);
     if (found == locks.waiters.end() || found->second.empty()) return number;
@@ -158,7 +160,7 @@ std::string points_of(
 }
 
 html_cell number_cell(std::int64_t number, bool is_bad = false) {
-    if (number == 0) return {"<span class=\"quiet\">0</span>", "number none"};
+    if (number == 0) return {quiet("0"), "number none"};
     return {html_number(number), is_bad ? "number bad" : "number"};
 }
 
@@ -191,7 +193,7 @@ const char* look_of(run_state state) {
 std::string next_tick(const run_info& run) {
     if (run.overdue)
         return badge("warning", "overdue") + " " + html_time(*run.overdue, shown(*run.overdue));
-    if (!run.next) return "<span class=\"quiet\">-</span>";
+    if (!run.next) return quiet("-");
     return html_time(*run.next, shown(*run.next));
 }
 
@@ -210,7 +212,7 @@ std::string runs_table(const snapshot& now) {
             {html_time(each.tick, shown(each.tick))},
             {next_tick(each)},
             {html_ago(*now.taken, each.started_ago)},
-            {each.took ? shown(*each.took) : "<span class=\"quiet\">-</span>"},
+            {each.took ? shown(*each.took) : quiet("-")},
             {html_text(each.node_info)},
             {html_long_text(each.message), each.message.empty() ? "none" : "wide words"},
         });
@@ -235,9 +237,7 @@ std::string schedules_table(const snapshot& now) {
             {each.what.every ? "every " + shown(*each.what.every)
                              : html_text(each.what.cron + " " + each.what.zone)},
             {next},
-            {each.last ? html_time(*each.last, shown(*each.last))
-                       : "<span class=\"quiet\">none"
-                         " yet</span>"},
+            {each.last ? html_time(*each.last, shown(*each.last)) : quiet("none yet")},
             {html_text(each.what.queue)},
         });
     }
@@ -323,7 +323,7 @@ std::string locks_section(const page_view& view) {
         "Held keys by name", {"Key", "Holder", "Held since", "Left", "Token", "Waiters"}};
     for (const lock_info& each : locks.page) {
         const auto where_held = [&](std::string html) {
-            return each.is_held ? std::move(html) : "<span class=\"quiet\">-</span>";
+            return each.is_held ? std::move(html) : quiet("-");
         };
         table.add({
             {code(each.key) + lock_buttons(view, each), "key"},
@@ -422,7 +422,7 @@ std::string queues_section(const page_view& view) {
             number_cell(of(job_state::available)),
             {each.oldest_available
                  ? html_time(*now.taken - *each.oldest_available, shown(*each.oldest_available))
-                 : "<span class=\"quiet\">-</span>",
+                 : quiet("-"),
              each.oldest_available ? "number" : "number none"},
             number_cell(of(job_state::running)),
             number_cell(of(job_state::scheduled)),
