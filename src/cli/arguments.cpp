@@ -47,11 +47,8 @@ std::size_t end_of_value(std::string_view text, std::size_t from, const char* en
 // one of `ends`, and the whole value of each option with "password" in its name.
 template <class Hide>
 void find_passwords(std::string_view text, const char* ends, Hide hide) {
-    const auto end_of_word = [&](std::size_t at) {
-        return std::min(text.find_first_of(ends, at), text.size());
-    };
     for (auto at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
-        const auto end = end_of_word(at);
+        const auto end = std::min(text.find_first_of(ends, at), text.size());
         const auto colon = text.substr(0, end).find(':', at + 3);
         const auto sign = text.substr(0, end).rfind('@');
         if (colon == std::string_view::npos || sign == std::string_view::npos) continue;
