@@ -45,6 +45,7 @@ struct work_options {
     int concurrency = 1;
     std::optional<int> prefetch;
     bool stop_when_idle = false;
+    bool is_in_order = false;
     bool takes_lines = false;
     std::string ttl = "30s";
     std::string poll = "1s";
@@ -388,6 +389,7 @@ void add_options(CLI::App& parser, work_options& chosen) {
         )
         ->option_text("P")
         ->check(CLI::IsMember({"process", "lines"}));
+    parser.add_flag("--in-order", chosen.is_in_order, "A later --queue waits for those before it");
     parser.add_flag("--drain", chosen.stop_when_idle, "End when nothing is left that could run");
     parser
         .add_option("--ttl", chosen.ttl, "Others get the jobs so long after a crash; default 30s")
@@ -470,6 +472,7 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         require_command(given, "work --queue Q");
         worker_settings settings;
         settings.queues = chosen->queues;
+        if (chosen->is_in_order) settings.order = queue_order::as_listed;
         settings.concurrency = chosen->concurrency;
         settings.prefetch = chosen->prefetch;
         settings.stop_when_idle = chosen->stop_when_idle;
