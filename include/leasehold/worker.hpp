@@ -205,7 +205,7 @@ using job_wrapper = callable<void(job& mine, const job_handler& next)>;
 // |-----------|----------------------------------------------------------------------------------|
 // | in_turn   | each in its turn, or as often as its weight in worker_settings says              |
 // | as_listed | the first one that is listed: later ones wait as long as those before have jobs  |
-enum class queue_order { in_turn, as_listed };
+enum class queue_order { in_turn = 1, as_listed = 2 };
 
 // A worker claims, runs and ends jobs by these settings.
 struct worker_settings {

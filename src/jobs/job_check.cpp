@@ -144,19 +144,16 @@ void require_valid(const worker_settings& settings) {
         require_name(each, "queue");
         if (!names.insert(each).second) refuse_input("queue '" + each + "' is named twice");
     }
+    require_known(settings.order, queue_order::as_listed, "queue_order");
     for (const auto& [queue, weight] : settings.weights) {
-        if (!names.contains(queue) || weight < 1 || weight > max_weight) {
-            throw error(
-                errc::invalid_argument,
-                "worker_settings: the weight of '" + queue +
-                    "' must be 1 to 1000, of a queue that the worker has"
-            );
+        require_name(queue, "queue");
+        if (!names.contains(queue)) {
+            refuse_input("weights: '" + queue + "' is no queue of this worker");
         }
+        if (weight < 1 || weight > max_weight) refuse_input("the weight of a queue is 1 to 1000");
     }
     if (!settings.weights.empty() && settings.order != queue_order::in_turn) {
-        throw error(
-            errc::invalid_argument, "worker_settings: weights count only for queues in turn"
-        );
+        refuse_input("weights count only for queues in turn");
     }
     if (settings.concurrency < 1 || settings.concurrency > max_threads) {
         refuse_input("worker_settings: concurrency must be 1 to 1000");

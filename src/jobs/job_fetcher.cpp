@@ -41,8 +41,7 @@ bool job_fetcher::has_promising_queue() const noexcept {
     return std::ranges::any_of(queues_.all, &worker_queue::is_promising);
 }
 
-// By the smooth weighted round robin of nginx: each queue earns its weight with each claim of any
-// queue, and one with the largest credit pays for the claim.
+// By start-time fair queueing (Goyal, Vin and Cheng, 1996): the queue whose turn is the earliest.
 worker_queue* job_fetcher::next_promising() {
     if (!sees_all_) {
         queues_.use([](connection& on, store_set& stores) {
@@ -51,15 +50,16 @@ worker_queue* job_fetcher::next_promising() {
         sees_all_ = true;
     }
     worker_queue* next = nullptr;
-    int earned = 0;
     for (worker_queue& each : queues_.all) {
         if (!each.is_promising) continue;
         if (queues_.settings.order == queue_order::as_listed) return &each;
-        earned += each.weight;
-        each.credit += each.weight;
-        if (!next || each.credit > next->credit) next = &each;
+        // The turns that came while it had no jobs are not made up for.
+        each.turn = std::max(each.turn, turn_);
+        if (!next || each.turn < next->turn) next = &each;
     }
-    if (next) next->credit -= earned;
+    if (!next) return nullptr;
+    turn_ = next->turn;
+    next->turn += 1.0 / next->weight;
     return next;
 }
 

@@ -50,6 +50,7 @@ private:
     worker_queues& queues_;
     mutable thread_mutex mutex_;
     std::set<std::string> notified_ LEASEHOLD_GUARDED_BY(mutex_);
+    double turn_ = 0;        // of the last claim
     bool sees_all_ = false;  // no rows are hidden from us, as of the first claim
 };
 

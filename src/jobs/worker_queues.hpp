@@ -28,7 +28,7 @@ namespace leasehold {
 struct worker_queue {
     std::string name;
     int weight = 1;
-    int credit = 0;  // of claims, beside the other queues
+    double turn = 0;  // of its next claim; a queue of weight 1 claims once in each unit
     bool is_promising = true;
     bool is_promised = false;     // by the last look
     bool brings_nothing = false;  // no claim found jobs that it promised

@@ -59,6 +59,50 @@ TEST_F(worker_order, a_queue_has_as_many_claims_as_its_weight) {
     EXPECT_LT(sum[queues_[1]], 3);
 }
 
+TEST_F(worker_order, queues_without_jobs_change_nothing_between_two_others) {
+    worker_settings by = settings(1);
+    std::vector<std::string> names;
+    for (int number = 0; number < 10; ++number) names.push_back(fresh("queue"));
+    for (const std::string* const queue : {&names.front(), &names.back()}) {
+        job_queue{first_, *queue}.enqueue_many(std::vector<new_job>(4, {.kind = "work"}));
+    }
+    by.queues = names;
+    by.prefetch = 0;
+    std::vector<std::string> order;
+    drain([&](leasehold::job& mine) { order.push_back(mine.queue()); }, by);
+    ASSERT_EQ(order.size(), 8U);
+    for (std::size_t at = 1; at < order.size(); ++at) EXPECT_NE(order[at], order[at - 1]) << at;
+}
+
+TEST_F(worker_order, a_queue_owes_nothing_for_the_claims_of_another) {
+    // A heavy queue and a light one are emptied. Then two light ones take turns.
+    worker_settings by = settings(1);
+    by.queues = {queues_[0], queues_[1], queues_[2]};
+    by.weights = {{queues_[0], 1000}};
+    by.prefetch = 0;
+    const auto give = [&](std::size_t queue, int jobs) {
+        const std::vector<new_job> list(static_cast<std::size_t>(jobs), {.kind = "work"});
+        job_queue{first_, queues_[queue]}.enqueue_many(list);
+    };
+    give(0, 8);
+    give(1, 1);
+    std::vector<std::string> order;
+    drain(
+        [&](leasehold::job& mine) {
+            order.push_back(mine.queue());
+            if (order.size() != 9) return;
+            give(1, 10);
+            give(2, 10);
+        },
+        by
+    );
+    ASSERT_EQ(order.size(), 29U);
+    // The notification of one of them may come some claims later.
+    const auto first = order.begin() + 9;
+    EXPECT_GE(std::count(first, first + 10, queues_[1]), 3);
+    EXPECT_GE(std::count(first, first + 10, queues_[2]), 3);
+}
+
 TEST_F(worker_order, a_listed_queue_is_emptied_before_the_next_one) {
     worker_settings by = settings(1);
     by.order = queue_order::as_listed;
@@ -97,13 +141,17 @@ TEST_F(worker_order, a_weight_that_cannot_count_is_refused) {
         by.weights = {{name_, weight}};
         EXPECT_EQ(refused(by), errc::invalid_argument) << weight;
     }
-    by.weights = {{"another", 2}};
-    EXPECT_EQ(refused(by), errc::invalid_argument);
+    for (const char* const queue : {"another", ""}) {
+        by.weights = {{queue, 2}};
+        EXPECT_EQ(refused(by), errc::invalid_argument) << queue;
+    }
     by.weights = {{name_, 2}};
     by.order = queue_order::as_listed;
     EXPECT_EQ(refused(by), errc::invalid_argument);
     by.order = queue_order::in_turn;
     EXPECT_EQ(refused(by), std::nullopt);
+    by.order = static_cast<queue_order>(7);
+    EXPECT_EQ(refused(by), errc::invalid_argument);
 }
 
 }  // namespace
