@@ -221,11 +221,12 @@ int newest_version(engine which, const table_names& names) {
     return newest;
 }
 
-// `fields` are those that the object has beside the SQL.
-int print_sql(std::string sql, nlohmann::json fields, bool is_json) {
+int print_grants(
+    engine which, const table_names& names, const migrate_options& chosen, bool is_json
+) {
+    std::string sql = grants_sql(which, names, chosen.user);
     sql.erase(sql.find_last_not_of('\n') + 1);
-    fields["sql"] = sql;
-    print_result(is_json, fields, sql);
+    print_result(is_json, {{"engine", name_of(which)}, {"user", chosen.user}, {"sql", sql}}, sql);
     return exit_status::done;
 }
 
@@ -235,13 +236,7 @@ int run_sql(const migrate_options& chosen, bool wants_grants, const global_optio
     if (!names.schema.empty() && which != engine::postgres) {
         throw usage_failure("--schema is for PostgreSQL; elsewhere set a --table-prefix");
     }
-    if (wants_grants) {
-        return print_sql(
-            grants_sql(which, names, chosen.user),
-            {{"engine", name_of(which)}, {"user", chosen.user}},
-            options.is_json
-        );
-    }
+    if (wants_grants) return print_grants(which, names, chosen, options.is_json);
     const int newest = newest_version(which, names);
     const int from = parse_version(chosen.from, "--from").value_or(chosen.down ? newest : 0);
     const int to = parse_version(chosen.to, "--to").value_or(chosen.down ? 0 : newest);
@@ -251,11 +246,12 @@ int run_sql(const migrate_options& chosen, bool wants_grants, const global_optio
             (chosen.down ? " goes up: leave --down out" : " goes down: add --down")
         );
     }
-    return print_sql(
-        migration_sql(which, names, from, to),
-        {{"engine", name_of(which)}, {"from", from}, {"to", to}},
-        options.is_json
+    std::string sql = migration_sql(which, names, from, to);
+    sql.erase(sql.find_last_not_of('\n') + 1);
+    print_result(
+        options.is_json, {{"engine", name_of(which)}, {"from", from}, {"to", to}, {"sql", sql}}, sql
     );
+    return exit_status::done;
 }
 
 void add_to(CLI::App& parser, migrate_options& chosen, const char* meaning) {
