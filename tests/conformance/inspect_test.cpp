@@ -36,6 +36,7 @@ TEST_F(inspect_suite, the_list_is_by_prefix_in_byte_order_and_only_of_what_is_he
     }
     { auto released = mutex{one_, stem + "/gone"}.try_acquire(); }
     auto outside = mutex{one_, stem + "x"}.try_acquire();
+    auto behind = mutex{one_, stem + "0"}.try_acquire();  // the first key after all with "/"
     std::vector<std::string> found;
     for (const auto& each : list_locks(second_, stem + "/")) {
         found.push_back(each.key.substr(stem.size()));

@@ -1,49 +1,22 @@
 // Schedules that somebody runs at once, or pauses for a time.
 #include <string>
 
-#include "conformance/job_suite.hpp"
-#include "jobs/fire.hpp"
-#include "jobs/job_schedule_store.hpp"
+#include "conformance/job_schedule_suite.hpp"
 #include "leasehold/inspect.hpp"
-#include "leasehold/job_schedule.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 using std::chrono::days;
 
-class job_schedule_now_suite : public job_suite {
+class job_schedule_now_suite : public job_schedule_suite {
 protected:
-    // A schedule so rare that no test meets a fire time.
-    job_schedule rare() const {
-        job_schedule made;
-        made.name = name_;
-        made.queue = queue_;
-        made.every = period_;
-        made.job.kind = "report";
-        made.job.payload = "for {fire_time}";
-        return made;
-    }
     job_schedule_info seen() const { return find_job_schedule(second_, name_).value(); }
-    // Sets the schedule back by so much, as if it had been due then.
-    void set_back(std::chrono::microseconds by) const {
-        with_stores(first_, [&](connection& on, store_set& stores) {
-            auto& schedules = stores.get<job_schedule_store>();
-            job_schedule_row row = schedules.find(on, name_).rows.at(0);
-            row.next -= by;
-            EXPECT_TRUE(schedules.put(on, row));
-            return 0;
-        });
-    }
-
     // The first fire time that is not before `length` from then on.
     schedule::instant first_after(const job_schedule_info& then, days length) const {
         const auto now = then.next - then.next_in;
         return schedule::every(period_).next(now + length - std::chrono::microseconds{1});
     }
-
-    static constexpr days period_{100};
-    const std::string name_ = fresh("rare");
 };
 
 TEST_F(job_schedule_now_suite, its_job_is_enqueued_at_once_and_its_times_stay) {
@@ -103,7 +76,7 @@ TEST_F(job_schedule_now_suite, a_pause_for_a_time_can_be_ended_before) {
 
 TEST_F(job_schedule_now_suite, resuming_one_that_is_due_leaves_it_due) {
     set_job_schedule(first_, rare());
-    set_back(period_);
+    miss(1);
     const auto due = seen();
     EXPECT_TRUE(resume_job_schedule(first_, name_));
     EXPECT_EQ(seen().next, due.next);

@@ -6,63 +6,41 @@
 #include <set>
 #include <string>
 
-#include "conformance/job_suite.hpp"
-#include "jobs/fire.hpp"
-#include "jobs/job_schedule_store.hpp"
+#include "conformance/job_schedule_suite.hpp"
 #include "leasehold/worker.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class job_schedule_suite : public job_suite {
+class job_fire_suite : public job_schedule_suite {
 protected:
-    // A schedule so rare that no test meets a fire time, with a max_late that finds any in time.
-    job_schedule rare() const {
-        job_schedule made;
-        made.name = name_;
-        made.queue = queue_;
-        made.every = period_;
-        made.max_late = std::chrono::hours{24 * 300};
-        made.job.kind = "report";
-        made.job.payload = "for {fire_time}";
-        return made;
-    }
-    template <class Use>
-    auto with_schedules(const database& db, Use&& use) const {
-        return with_stores(db, [&](connection& on, store_set& stores) {
-            return use(on, stores.get<job_schedule_store>());
-        });
-    }
-    job_schedule_row row() const {
-        return with_schedules(second_, [&](connection& on, job_schedule_store& schedules) {
-            return schedules.find(on, name_).rows.at(0);
-        });
-    }
-    // Sets the schedule back, as if so many of its fire times had come since.
-    void miss(int times) const {
-        const auto seen = with_schedules(first_, [&](connection& on, job_schedule_store& all) {
-            return all.find(on, name_);
-        });
-        job_schedule_row late = seen.rows.at(0);
-        late.next = times_of(late.what).previous(seen.now) - (times - 1) * period_;
-        EXPECT_TRUE(with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
-            return schedules.put(on, late);
-        }));
-    }
-    std::int64_t fire(const database& db) const {
-        return with_stores(db, [&](connection& on, store_set& stores) {
-            fire_place place;
-            return fire_schedules(
-                       on,
-                       stores,
-                       queue_,
-                       place,
-                       [](const auto& name, const auto& what) {
-                           ADD_FAILURE() << name << ": " << what;
-                       }
-            ).jobs;
-        });
+    void expect_as_set(const job_schedule& what) const {
+        const auto found = find_job_schedule(second_, name_).value();
+        EXPECT_EQ(found.what.cron, what.cron);
+        EXPECT_EQ(found.what.zone, "UTC");
+        EXPECT_FALSE(found.what.every);
+        EXPECT_EQ(found.what.queue, queue_);
+        EXPECT_EQ(found.what.misfire, what.misfire);
+        EXPECT_EQ(found.what.max_catch_up, what.max_catch_up);
+        EXPECT_EQ(found.what.max_late, what.max_late);
+        EXPECT_EQ(found.what.job.kind, what.job.kind);
+        EXPECT_EQ(found.what.job.payload, what.job.payload);
+        EXPECT_EQ(found.what.job.priority, what.job.priority);
+        EXPECT_EQ(found.what.job.unique_key, what.job.unique_key);
+        EXPECT_EQ(found.what.job.unique, what.job.unique);
+        EXPECT_EQ(found.what.job.conflict, what.job.conflict);
+        EXPECT_EQ(found.what.job.ordering_key, what.job.ordering_key);
+        EXPECT_EQ(found.what.job.retry.max_attempts, what.job.retry.max_attempts);
+        EXPECT_EQ(found.what.job.retry.delay, what.job.retry.delay);
+        EXPECT_EQ(found.what.job.retry.max_delay, what.job.retry.max_delay);
+        EXPECT_EQ(found.what.job.attempt_timeout, what.job.attempt_timeout);
+        EXPECT_EQ(found.what.job.max_rescues, what.job.max_rescues);
+        EXPECT_FALSE(found.is_paused);
+        EXPECT_FALSE(found.last);
+        EXPECT_FALSE(found.last_job);
+        EXPECT_GT(found.next_in, 0s);
+        EXPECT_EQ(found.overdue_for, 0s);
     }
     // Puts schedules that cannot fire on this host, and have been due for longest.
     void put_broken(job_schedule_row like, int count) const {
@@ -79,9 +57,6 @@ protected:
             return true;
         });
     }
-    std::vector<job_info> jobs() const {
-        return list_jobs(second_, {.queue = queue_, .limit = 10'000}).items;
-    }
     // The jobs of a schedule with this policy that has missed five fire times.
     std::int64_t fired_after_five(misfire_policy policy) const {
         job_schedule what = rare();
@@ -92,18 +67,17 @@ protected:
         miss(5);
         return fire(first_);
     }
-
-    static constexpr std::chrono::hours period_{24 * 50};
-    const std::string name_ = fresh("schedule");
 };
 
-TEST_F(job_schedule_suite, it_is_as_it_was_set) {
+TEST_F(job_fire_suite, it_is_as_it_was_set) {
     job_schedule what = rare();
     what.cron = "30 2 * * MON-FRI";
     what.every.reset();
     what.misfire = misfire_policy::catch_up;
     what.max_catch_up = 7;
     what.max_late = 90s;
+    what.job.kind = "letter";
+    what.job.payload = "of {fire_time}";
     what.job.priority = -3;
     what.job.unique_key = "one";
     what.job.unique = unique_until::started;
@@ -112,36 +86,16 @@ TEST_F(job_schedule_suite, it_is_as_it_was_set) {
     what.job.retry = {7, 3s, 4min};
     what.job.attempt_timeout = 20s;
     what.job.max_rescues = 9;
+    EXPECT_TRUE(set_job_schedule(first_, rare()));
+    EXPECT_TRUE(set_job_schedule(first_, what)) << "each value changes";
+    expect_as_set(what);
+    EXPECT_TRUE(remove_job_schedule(first_, name_));
     EXPECT_TRUE(set_job_schedule(first_, what));
     EXPECT_FALSE(set_job_schedule(second_, what)) << "it is the same";
-    const auto found = find_job_schedule(second_, name_).value();
-    EXPECT_EQ(found.what.cron, what.cron);
-    EXPECT_EQ(found.what.zone, "UTC");
-    EXPECT_FALSE(found.what.every);
-    EXPECT_EQ(found.what.queue, queue_);
-    EXPECT_EQ(found.what.misfire, misfire_policy::catch_up);
-    EXPECT_EQ(found.what.max_catch_up, 7);
-    EXPECT_EQ(found.what.max_late, 90s);
-    EXPECT_EQ(found.what.job.kind, "report");
-    EXPECT_EQ(found.what.job.payload, "for {fire_time}");
-    EXPECT_EQ(found.what.job.priority, -3);
-    EXPECT_EQ(found.what.job.unique_key, "one");
-    EXPECT_EQ(found.what.job.unique, unique_until::started);
-    EXPECT_EQ(found.what.job.conflict, on_conflict::replace);
-    EXPECT_EQ(found.what.job.ordering_key, "in order");
-    EXPECT_EQ(found.what.job.retry.max_attempts, 7);
-    EXPECT_EQ(found.what.job.retry.delay, 3s);
-    EXPECT_EQ(found.what.job.retry.max_delay, 4min);
-    EXPECT_EQ(found.what.job.attempt_timeout, 20s);
-    EXPECT_EQ(found.what.job.max_rescues, 9);
-    EXPECT_FALSE(found.is_paused);
-    EXPECT_FALSE(found.last);
-    EXPECT_FALSE(found.last_job);
-    EXPECT_GT(found.next_in, 0s);
-    EXPECT_EQ(found.overdue_for, 0s);
+    expect_as_set(what);
 }
 
-TEST_F(job_schedule_suite, what_is_due_enqueues_one_job) {
+TEST_F(job_fire_suite, what_is_due_enqueues_one_job) {
     set_job_schedule(first_, rare());
     EXPECT_EQ(fire(first_), 0) << "its time has not come";
     miss(1);
@@ -162,7 +116,7 @@ TEST_F(job_schedule_suite, what_is_due_enqueues_one_job) {
     EXPECT_GT(look().next_fire_in, 0s);
 }
 
-TEST_F(job_schedule_suite, of_many_who_find_it_due_one_enqueues) {
+TEST_F(job_fire_suite, of_many_who_find_it_due_one_enqueues) {
     set_job_schedule(first_, rare());
     for (int round = 0; round < 5; ++round) {
         miss(1);
@@ -181,7 +135,7 @@ TEST_F(job_schedule_suite, of_many_who_find_it_due_one_enqueues) {
     EXPECT_EQ(jobs().size(), 1U) << "the fire time was the same each time, and its job waits";
 }
 
-TEST_F(job_schedule_suite, who_read_it_before_somebody_fired_enqueues_nothing) {
+TEST_F(job_fire_suite, who_read_it_before_somebody_fired_enqueues_nothing) {
     set_job_schedule(first_, rare());
     miss(1);
     job_schedule_row read = row();
@@ -196,7 +150,7 @@ TEST_F(job_schedule_suite, who_read_it_before_somebody_fired_enqueues_nothing) {
     })) << "nor changes it";
 }
 
-TEST_F(job_schedule_suite, a_transaction_that_fails_leaves_it_due) {
+TEST_F(job_fire_suite, a_transaction_that_fails_leaves_it_due) {
     set_job_schedule(first_, rare());
     miss(1);
     {
@@ -213,19 +167,29 @@ TEST_F(job_schedule_suite, a_transaction_that_fails_leaves_it_due) {
     EXPECT_EQ(fire(second_), 1);
 }
 
-TEST_F(job_schedule_suite, missed_ones_bring_one_job_with_fire_once) {
+TEST_F(job_fire_suite, missed_ones_bring_one_job_with_fire_once) {
     EXPECT_EQ(fired_after_five(misfire_policy::fire_once), 1);
     ASSERT_EQ(jobs().size(), 1U);
     EXPECT_EQ(jobs()[0].payload, "for " + text_of(row().next - period_)) << "of the latest";
 }
 
-TEST_F(job_schedule_suite, missed_ones_bring_nothing_with_skip) {
+TEST_F(job_fire_suite, missed_ones_bring_nothing_with_skip) {
     EXPECT_EQ(fired_after_five(misfire_policy::skip), 0);
     EXPECT_TRUE(jobs().empty());
     EXPECT_GT(look().next_fire_in, 0s) << "they are passed by";
 }
 
-TEST_F(job_schedule_suite, missed_ones_bring_the_latest_jobs_with_catch_up) {
+TEST_F(job_fire_suite, the_last_one_stays_while_others_are_passed_by) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    const auto due = row().next;
+    EXPECT_EQ(fire(first_), 1);
+    EXPECT_EQ(find_job_schedule(second_, name_)->last, due);
+    EXPECT_EQ(fired_after_five(misfire_policy::skip), 0);
+    EXPECT_EQ(find_job_schedule(second_, name_)->last, due);
+}
+
+TEST_F(job_fire_suite, missed_ones_bring_the_latest_jobs_with_catch_up) {
     EXPECT_EQ(fired_after_five(misfire_policy::catch_up), 3);
     const auto made = jobs();
     ASSERT_EQ(made.size(), 3U);
@@ -234,7 +198,7 @@ TEST_F(job_schedule_suite, missed_ones_bring_the_latest_jobs_with_catch_up) {
     EXPECT_EQ(made[2].payload, "for " + text_of(next - period_));
 }
 
-TEST_F(job_schedule_suite, while_the_last_job_has_not_ended_a_unique_key_brings_no_second) {
+TEST_F(job_fire_suite, while_the_last_job_has_not_ended_a_unique_key_brings_no_second) {
     job_schedule what = rare();
     what.job.unique_key = "nightly";
     set_job_schedule(first_, what);
@@ -250,7 +214,7 @@ TEST_F(job_schedule_suite, while_the_last_job_has_not_ended_a_unique_key_brings_
     EXPECT_EQ(jobs().size(), 1U);
 }
 
-TEST_F(job_schedule_suite, nothing_fires_while_it_is_paused) {
+TEST_F(job_fire_suite, nothing_fires_while_it_is_paused) {
     set_job_schedule(first_, rare());
     EXPECT_TRUE(pause_job_schedule(first_, name_));
     EXPECT_TRUE(pause_job_schedule(second_, name_)) << "again";
@@ -265,7 +229,7 @@ TEST_F(job_schedule_suite, nothing_fires_while_it_is_paused) {
     EXPECT_FALSE(resume_job_schedule(first_, name_ + "?"));
 }
 
-TEST_F(job_schedule_suite, another_payload_leaves_its_times_as_they_are) {
+TEST_F(job_fire_suite, another_payload_leaves_its_times_as_they_are) {
     set_job_schedule(first_, rare());
     miss(1);
     job_schedule what = row().what;
@@ -275,7 +239,7 @@ TEST_F(job_schedule_suite, another_payload_leaves_its_times_as_they_are) {
     EXPECT_EQ(jobs().at(0).payload, "new");
 }
 
-TEST_F(job_schedule_suite, other_times_count_from_now_on) {
+TEST_F(job_fire_suite, other_times_count_from_now_on) {
     set_job_schedule(first_, rare());
     miss(3);
     job_schedule what = rare();
@@ -285,7 +249,7 @@ TEST_F(job_schedule_suite, other_times_count_from_now_on) {
     EXPECT_LE(find_job_schedule(first_, name_)->next_in, period_ / 2);
 }
 
-TEST_F(job_schedule_suite, a_removed_one_is_gone_and_its_jobs_stay) {
+TEST_F(job_fire_suite, a_removed_one_is_gone_and_its_jobs_stay) {
     set_job_schedule(first_, rare());
     miss(1);
     fire(first_);
@@ -296,7 +260,7 @@ TEST_F(job_schedule_suite, a_removed_one_is_gone_and_its_jobs_stay) {
     EXPECT_EQ(look().next_fire_in, std::nullopt);
 }
 
-TEST_F(job_schedule_suite, all_are_listed_by_their_names) {
+TEST_F(job_fire_suite, all_are_listed_by_their_names) {
     job_schedule what = rare();
     const std::string prefix = fresh("listed");
     for (int number = 0; number < 130; ++number) {
@@ -316,7 +280,7 @@ TEST_F(job_schedule_suite, all_are_listed_by_their_names) {
     }
 }
 
-TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
+TEST_F(job_fire_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
     set_job_schedule(first_, rare());
     miss(1);
     std::atomic<int> done = 0;
@@ -330,7 +294,7 @@ TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
 }
 
 // It looks once an hour, but knows when the next one fires.
-TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
+TEST_F(job_fire_suite, a_worker_that_looks_rarely_fires_each_time) {
     std::atomic<int> done = 0;
     session mine{second_, calm("worker")};
     leasehold::worker does{mine, {.queues = {queue_}, .concurrency = 1, .poll_every = 1h}};
@@ -351,7 +315,7 @@ TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
 }
 
 // More than a server takes in one statement.
-TEST_F(job_schedule_suite, many_long_payloads_are_sent_in_parts) {
+TEST_F(job_fire_suite, many_long_payloads_are_sent_in_parts) {
     job_schedule what = rare();
     what.misfire = misfire_policy::catch_up;
     what.max_catch_up = 45;
@@ -363,7 +327,7 @@ TEST_F(job_schedule_suite, many_long_payloads_are_sent_in_parts) {
     EXPECT_EQ(jobs().size(), 45U);
 }
 
-TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
+TEST_F(job_fire_suite, a_worker_passes_by_one_that_it_cannot_read) {
     set_job_schedule(first_, rare());
     job_schedule_row broken = row();
     broken.what.every.reset();
@@ -385,7 +349,7 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
 }
 
 // As on a host without zones: a schedule that cannot fire is due longest, and in nobody's way.
-TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
+TEST_F(job_fire_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
     set_job_schedule(first_, rare());
     const job_schedule_row good = row();
     constexpr int broken_ones = 1150;  // one call looks at a thousand
@@ -411,7 +375,7 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot)
 }
 
 // A look finds the good one not due yet. The next read must not pass it by: the worker would wait.
-TEST_F(job_schedule_suite, one_whose_time_comes_between_two_reads_counts) {
+TEST_F(job_fire_suite, one_whose_time_comes_between_two_reads_counts) {
     set_job_schedule(first_, rare());
     put_broken(row(), 1);
     fire_result done;
@@ -435,7 +399,7 @@ TEST_F(job_schedule_suite, one_whose_time_comes_between_two_reads_counts) {
 }
 
 // The worker looks again when the good one fires: with these alone it would not for an hour.
-TEST_F(job_schedule_suite, one_that_can_fire_does_in_time_behind_those_that_cannot) {
+TEST_F(job_fire_suite, one_that_can_fire_does_in_time_behind_those_that_cannot) {
     for (const int broken_ones : {1, 1100}) {
         job_schedule often = rare();
         often.every = 1s;
@@ -459,7 +423,7 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_in_time_behind_those_that_cann
     }
 }
 
-TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
+TEST_F(job_fire_suite, what_is_no_schedule_is_refused) {
     const auto refused = [&](auto change, const std::string& words) {
         job_schedule what = rare();
         change(what);

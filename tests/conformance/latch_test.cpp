@@ -105,6 +105,15 @@ TEST_F(latch_suite, arrivals_outlive_sessions_and_end_by_force) {
     EXPECT_TRUE(permit);
 }
 
+TEST_F(latch_suite, an_arrival_keeps_an_old_latch_from_clean_up) {
+    auto mine = by(one_, 2);
+    auto place = mine.try_join();
+    current().age_lock(name_, 240h);
+    mine.arrive(std::move(*place));
+    reap(second_);
+    EXPECT_EQ(mine.tally().arrived, 1);
+}
+
 TEST_F(latch_suite, a_key_in_use_as_another_kind_is_refused_also_by_those_who_only_wait) {
     auto mine = by(one_, 2);
     session dying{second_, calm("dying")};

@@ -1,6 +1,7 @@
 // request_revoke: asking a holder to let go, which is the holder's to decide.
 #include <atomic>
 #include <functional>
+#include <future>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "conformance/suite.hpp"
 #include "leasehold/detach.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "support/eventually.hpp"
 #include "support/granted.hpp"
 
 namespace leasehold::testing {
@@ -53,6 +55,22 @@ TEST_F(revoke_suite, a_request_is_for_one_grant_and_not_for_the_next) {
     // A request for another key makes the next heartbeat look at all of them.
     auto witness = mutex{one, fresh("witness")}.try_acquire();
     ASSERT_TRUE(request_revoke(second_, witness->key()));
+    EXPECT_TRUE(stopped(witness->revoke_requested(), 20s));
+    EXPECT_FALSE(next->revoke_requested().stop_requested());
+}
+
+TEST_F(revoke_suite, a_request_is_not_handed_over_with_the_key) {
+    session one{first_, eager("one")}, two{second_, eager("two")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(request_revoke(second_, name));
+    auto waits = std::async(std::launch::async, [&] { return mutex{two, name}.acquire_for(20s); });
+    ASSERT_TRUE(eventually([&] { return list_waiters(first_, name).size() == 1; }));
+    EXPECT_EQ(held->release(), release_outcome::released);
+    auto next = waits.get();
+    ASSERT_TRUE(next);
+    auto witness = mutex{two, fresh("witness")}.try_acquire();
+    ASSERT_TRUE(request_revoke(first_, witness->key()));
     EXPECT_TRUE(stopped(witness->revoke_requested(), 20s));
     EXPECT_FALSE(next->revoke_requested().stop_requested());
 }
