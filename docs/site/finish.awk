@@ -10,15 +10,27 @@ BEGIN {
     for (each = 1; each <= count; ++each) {
         target = path[each]
         gsub(/[^A-Za-z0-9]/, "_", target)
+        target = each == 1 ? "index.html" : target ".html"
+        to_page[of_doxygen(path[each])] = target
+        # Several may end alike: the first of them, unless one has that path.
         end = path[each]
-        do {
-            file = end
-            gsub(/_/, "__", file)
-            gsub(/\//, "_2", file)
-            gsub(/\./, "_8", file)
-            to_page[file ".html"] = each == 1 ? "index.html" : target ".html"
-        } while (sub(/^[^\/]*\//, "", end))
+        while (sub(/^[^\/]*\//, "", end)) {
+            if (!(of_doxygen(end) in by_end)) by_end[of_doxygen(end)] = target
+        }
     }
+    for (file in by_end) if (!(file in to_page)) to_page[file] = by_end[file]
+}
+function of_doxygen(file) {
+    gsub(/_/, "__", file)
+    gsub(/\//, "_2", file)
+    gsub(/\./, "_8", file)
+    return file ".html"
+}
+# As a text of JavaScript's has them.
+function quoted(words) {
+    gsub(/\\/, "\\\\\\\\", words)
+    gsub(/'/, "\\'", words)
+    return words
 }
 function to_pages(text,    result, file) {
     result = ""
@@ -32,9 +44,8 @@ function to_pages(text,    result, file) {
 # A heading for the search, as Doxygen lists the other names.
 function list_heading(words) {
     gsub(/<[^>]*>/, "", words)
-    gsub(/'/, "\\'", words)
     sub(/ +$/, "", words)
-    print "['',['" words "',['" name "#" heading "',1,'" title "']]]," > headings
+    print "['',['" quoted(words) "',['" name "#" heading "',1,'" title "']]]," > headings
     heading = ""
 }
 
@@ -86,7 +97,7 @@ is_summary {
     if (/<h1 class="title">/) {
         title = $0
         gsub(/<[^>]*>|^ +| +$/, "", title)
-        gsub(/'/, "\\'", title)
+        title = quoted(title)
     } else if (/^<h[1-4]>/) {
         match($0, /^<h[1-4]/)
         level = substr($0, 3, 1)
