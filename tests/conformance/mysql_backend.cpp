@@ -19,7 +19,8 @@ const sql_words words{
     "WHERE place = DATABASE() AND LOCATE(?, name) = 1"};
 
 database open_prefixed(const std::string& url, const std::string& prefix) {
-    database_settings settings;
+    // Tables are made and dropped, which a disk that others use too may take long for.
+    database_settings settings = patient();
     settings.names.prefix = prefix;
     return mysql::open(url, settings);
 }

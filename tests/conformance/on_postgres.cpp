@@ -17,7 +17,8 @@ constexpr const char* names_sql =
     "UNION SELECT proname::text FROM pg_proc WHERE starts_with(proname::text, $1)";
 
 database open_prefixed(const std::string& url, const std::string& prefix) {
-    database_settings settings;
+    // Tables are made and dropped, which a disk that others use too may take long for.
+    database_settings settings = patient();
     settings.names.prefix = prefix;
     return postgres::open(url, settings);
 }

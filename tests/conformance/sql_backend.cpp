@@ -227,10 +227,13 @@ void run_in_new_database(
     const backend::visit& visit
 ) {
     run_alone(own, {creates});
-    {
+    try {
         const database there = open();
         migrate(there);
         visit(there);
+    } catch (...) {
+        run_alone(own, {drops});  // the next test makes a database of this name
+        throw;
     }
     run_alone(own, {drops});
 }

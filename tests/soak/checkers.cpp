@@ -301,10 +301,26 @@ findings check_control(const facts& all) {
     return found;
 }
 
+namespace {
+
+// Since the last fault, or since somebody asked for the key if that was later: nobody is granted
+// what nobody asks for. A worker that was killed while it asked has no answer, and does not count.
+std::int64_t asked_since_ns(const facts& all, int key) {
+    std::int64_t first = never_ns;
+    for (const step& each : all.acquires) {
+        const bool counts = each.key == key && each.outcome != phase::unknown;
+        if (counts && each.ended_ns >= all.drained_from_ns)
+            first = std::min(first, each.invoked_ns);
+    }
+    return first == never_ns ? all.drained_from_ns : std::max(first, all.drained_from_ns);
+}
+
+}  // namespace
+
 findings check_liveness(const facts& all, std::chrono::nanoseconds timeout) {
     findings found;
-    const auto last = all.drained_from_ns + timeout.count();
     for (const auto& [key, length] : all.length) {
+        const auto last = asked_since_ns(all, key) + timeout.count();
         const auto& grants = at_key(all.grants, key);
         const bool was_granted = std::any_of(grants.begin(), grants.end(), [&](const auto& each) {
             return each.granted_ns >= all.drained_from_ns && each.granted_ns <= last;

@@ -10,7 +10,7 @@
 //     has put nothing to the test.
 // C5  A write under the proof of a set of keys is there for all of them, or for none; and
 //     each key of a set keeps C1 to C3 as any other.
-// C7  After the last fault every key is granted again soon.
+// C7  After the last fault every key is granted again soon to one who asks for it.
 //
 // All are sorts and sweeps, since tokens make the order explicit. A finding is a violation in one
 // line; none means that the check holds.

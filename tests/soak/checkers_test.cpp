@@ -409,9 +409,11 @@ TEST(liveness_check, reports_a_key_nobody_got_after_the_last_fault) {
     story told;
     told.add({100, 0, 0, operation::drain, phase::note});
     told.grant(1, 200, 1, 900, 0);
-    told.grant(1, 50, 1, 900, 1);     // before it
-    told.grant(1, 2000, 1, 2900, 2);  // too late
-    for (const int key : {0, 1, 2}) told.ends(0, 0, 0, key);
+    told.grant(1, 50, 1, 900, 1);  // before it
+    told.effect(operation::acquire, 2, 0, 150, 0, phase::fail, 2);
+    told.grant(1, 2000, 1, 2900, 2);  // too late for the one that asked first
+    told.grant(1, 2000, 1, 2900, 3);  // nobody asked before
+    for (const int key : {0, 1, 2, 3}) told.ends(0, 0, 0, key);
     const auto found = check_liveness(told.told(), 1s);
     EXPECT_EQ(found.size(), 2U) << texts(found);
     EXPECT_TRUE(reports(found, "key 1: not granted"));
