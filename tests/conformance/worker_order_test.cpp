@@ -112,9 +112,9 @@ TEST_F(worker_order, a_listed_queue_is_emptied_before_the_next_one) {
     EXPECT_EQ(order, wanted);
 }
 
-TEST_F(worker_order, a_new_job_of_an_earlier_queue_is_next) {
+TEST_F(worker_order, new_jobs_of_an_earlier_queue_come_before_those_that_are_left) {
     const job_queue early{first_, queues_[0]}, late{first_, queues_[1]};
-    for (int job = 0; job < 3; ++job) late.enqueue({.kind = "work"});
+    late.enqueue_many(std::vector<new_job>(20, {.kind = "work"}));
     worker_settings by = settings(1);
     by.queues = {queues_[0], queues_[1]};
     by.order = queue_order::as_listed;
@@ -122,13 +122,16 @@ TEST_F(worker_order, a_new_job_of_an_earlier_queue_is_next) {
     std::vector<std::string> order;
     drain(
         [&](leasehold::job& mine) {
-            if (order.empty()) early.enqueue({.kind = "work"});
+            if (order.empty()) early.enqueue_many(std::vector<new_job>(4, {.kind = "work"}));
             order.push_back(mine.queue());
         },
         by
     );
-    const std::vector<std::string> wanted{queues_[1], queues_[0], queues_[1], queues_[1]};
-    EXPECT_EQ(order, wanted);
+    ASSERT_EQ(order.size(), 24U);
+    // The worker may hear of them some jobs later. Then it does nothing else until they are done.
+    const auto first = std::ranges::find(order, queues_[0]);
+    ASSERT_LT(first - order.begin(), 20) << "they came last";
+    EXPECT_EQ(std::count(first, first + 4, queues_[0]), 4);
 }
 
 TEST_F(worker_order, a_weight_that_cannot_count_is_refused) {
