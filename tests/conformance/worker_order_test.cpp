@@ -74,35 +74,6 @@ TEST_F(worker_order, queues_without_jobs_change_nothing_between_two_others) {
     for (std::size_t at = 1; at < order.size(); ++at) EXPECT_NE(order[at], order[at - 1]) << at;
 }
 
-TEST_F(worker_order, a_queue_owes_nothing_for_the_claims_of_another) {
-    // A heavy queue and a light one are emptied. Then two light ones take turns.
-    worker_settings by = settings(1);
-    by.queues = {queues_[0], queues_[1], queues_[2]};
-    by.weights = {{queues_[0], 1000}};
-    by.prefetch = 0;
-    const auto give = [&](std::size_t queue, int jobs) {
-        const std::vector<new_job> list(static_cast<std::size_t>(jobs), {.kind = "work"});
-        job_queue{first_, queues_[queue]}.enqueue_many(list);
-    };
-    give(0, 8);
-    give(1, 1);
-    std::vector<std::string> order;
-    drain(
-        [&](leasehold::job& mine) {
-            order.push_back(mine.queue());
-            if (order.size() != 9) return;
-            give(1, 10);
-            give(2, 10);
-        },
-        by
-    );
-    ASSERT_EQ(order.size(), 29U);
-    // The notification of one of them may come some claims later.
-    const auto first = order.begin() + 9;
-    EXPECT_GE(std::count(first, first + 10, queues_[1]), 3);
-    EXPECT_GE(std::count(first, first + 10, queues_[2]), 3);
-}
-
 TEST_F(worker_order, a_listed_queue_is_emptied_before_the_next_one) {
     worker_settings by = settings(1);
     by.order = queue_order::as_listed;
@@ -110,28 +81,6 @@ TEST_F(worker_order, a_listed_queue_is_emptied_before_the_next_one) {
     std::vector<std::string> wanted;
     for (const std::string& queue : queues_) wanted.insert(wanted.end(), 3, queue);
     EXPECT_EQ(order, wanted);
-}
-
-TEST_F(worker_order, new_jobs_of_an_earlier_queue_come_before_those_that_are_left) {
-    const job_queue early{first_, queues_[0]}, late{first_, queues_[1]};
-    late.enqueue_many(std::vector<new_job>(20, {.kind = "work"}));
-    worker_settings by = settings(1);
-    by.queues = {queues_[0], queues_[1]};
-    by.order = queue_order::as_listed;
-    by.prefetch = 0;
-    std::vector<std::string> order;
-    drain(
-        [&](leasehold::job& mine) {
-            if (order.empty()) early.enqueue_many(std::vector<new_job>(4, {.kind = "work"}));
-            order.push_back(mine.queue());
-        },
-        by
-    );
-    ASSERT_EQ(order.size(), 24U);
-    // The worker may hear of them some jobs later. Then it does nothing else until they are done.
-    const auto first = std::ranges::find(order, queues_[0]);
-    ASSERT_LT(first - order.begin(), 20) << "they came last";
-    EXPECT_EQ(std::count(first, first + 4, queues_[0]), 4);
 }
 
 TEST_F(worker_order, a_weight_that_cannot_count_is_refused) {

@@ -87,6 +87,31 @@ TEST_F(job_statements_test, each_promising_queue_is_the_next_in_its_turn) {
     EXPECT_EQ(fetcher_.next_promising(), nullptr);
 }
 
+TEST_F(job_statements_test, a_queue_owes_nothing_for_the_turns_of_another) {
+    one_.weight = 1000;
+    for (int claim = 0; claim < 5; ++claim) fetcher_.next_promising();
+    one_.weight = 1;
+    two_.is_promising = false;
+    for (int claim = 0; claim < 5; ++claim) EXPECT_EQ(fetcher_.next_promising(), &one_);
+    two_.is_promising = true;
+    const worker_queue* last = fetcher_.next_promising();
+    for (int claim = 0; claim < 10; ++claim) {
+        const worker_queue* const next = fetcher_.next_promising();
+        EXPECT_NE(next, last) << claim;
+        last = next;
+    }
+}
+
+TEST_F(job_statements_test, the_first_listed_queue_that_is_promising_is_next) {
+    settings_.order = queue_order::as_listed;
+    for (int claim = 0; claim < 3; ++claim) EXPECT_EQ(fetcher_.next_promising(), &one_);
+    one_.is_promising = false;
+    EXPECT_EQ(fetcher_.next_promising(), &two_);
+    fetcher_.note_notification("one");
+    fetcher_.heed_notifications();
+    EXPECT_EQ(fetcher_.next_promising(), &one_);
+}
+
 TEST_F(job_statements_test, a_notification_makes_its_queue_promising) {
     one_.is_promising = two_.is_promising = false;
     EXPECT_FALSE(fetcher_.heed_notifications());
