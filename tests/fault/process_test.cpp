@@ -163,7 +163,7 @@ TEST_F(process_fault, a_process_that_stood_still_for_too_long_can_prove_nothing)
 
 // A child that is forked and ends, as system() and popen() make them, takes nothing with it.
 TEST_F(process_fault, a_forked_child_that_ends_takes_nothing_with_it) {
-    session parent{first_, brisk("parent")};
+    session parent{first_, alert("parent")};
     auto held = mutex{parent, fresh("forked")}.try_acquire();
     ASSERT_TRUE(held);
     const pid_t forked = ::fork();
