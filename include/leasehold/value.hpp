@@ -97,6 +97,10 @@ struct LEASEHOLD_EXPORT row {
         if (place >= columns.size()) refuse(place);
         return columns[place];
     }
+    template <whole_number Place>
+    const value& at(Place place) const {
+        return at(static_cast<std::size_t>(place));
+    }
     const value& at(std::string_view name) const;
     template <class Column>
     bool is_null(Column column) const {

@@ -113,7 +113,7 @@ TEST_F(fence_suite, outside_a_transaction_and_without_a_token_nothing_is_admitte
 
 class fence_file_suite : public ::testing::Test {
 protected:
-    const folder folder_;
+    const folder folder_{};
 };
 
 TEST_F(fence_file_suite, a_lower_token_does_not_run_its_action) {

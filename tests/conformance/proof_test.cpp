@@ -199,10 +199,10 @@ TEST_F(proof_suite, a_lease_that_goes_before_its_transaction_waits_for_nobody) {
     session one{first_, alert("one")}, two{second_, calm("two")};
     const std::string name = fresh("k");
     for (const bool is_committed : {true, false}) {
-        auto held = std::make_unique<lease>(std::move(*mutex{one, name}.acquire()));
-        auto shared = std::make_unique<lease>(std::move(*shared_mutex{one, name + "s"}.acquire()));
-        auto both = std::make_unique<multi_lease>(std::move(*multi_lock{
-            one, {name + "a", name + "b"}}.acquire()));
+        auto held = std::make_unique<lease>(*mutex{one, name}.acquire());
+        auto shared = std::make_unique<lease>(*shared_mutex{one, name + "s"}.acquire());
+        auto both =
+            std::make_unique<multi_lease>(*multi_lock{one, {name + "a", name + "b"}}.acquire());
         transaction tx = first_.begin();
         held->verify_in(tx);
         shared->verify_in(tx);
@@ -262,7 +262,7 @@ TEST_F(proof_suite, a_session_that_ends_before_the_transaction_waits_for_nobody)
 TEST_F(proof_suite, a_lease_that_goes_inside_a_transaction_that_proved_nothing_waits_for_nobody) {
     session one{first_, alert("one")}, two{second_, calm("two")};
     const std::string name = fresh("k");
-    auto held = std::make_unique<lease>(std::move(*mutex{one, name}.acquire()));
+    auto held = std::make_unique<lease>(*mutex{one, name}.acquire());
     transaction tx = first_.begin();
     current().increment_counter(transaction_ref{tx}.inside());
     const auto began = local_clock::now();

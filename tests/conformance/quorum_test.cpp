@@ -162,7 +162,7 @@ TEST_F(quorum_suite, with_a_minority_down_it_works_and_with_a_majority_down_it_r
     EXPECT_FALSE(refused);
     EXPECT_EQ(refused.servers().granted, 2U);
     EXPECT_EQ(refused.servers().failed, 3U);
-    for (const int each : {1, 2}) EXPECT_FALSE(is_held(servers_[each], name_));
+    for (const std::size_t each : {1U, 2U}) EXPECT_FALSE(is_held(servers_[each], name_));
     for (const server& each : servers_) each.way->open();
     EXPECT_TRUE(lock.acquire_for(20s));
 }

@@ -118,14 +118,14 @@ TEST_F(session_suite, a_refusal_because_the_session_has_ended_is_known_to_the_se
         {"barrier", [&](session& of) { (void)barrier(of, fresh("k"), 2).arrive_and_wait(); }},
         {"adopt", [&](session& of) { (void)adopt(of, parcel); }},
     };
-    for (const auto& [name, call] : calls) {
-        SCOPED_TRACE(name);
+    for (const auto& each : calls) {
+        SCOPED_TRACE(each.first);
         session one{first_, calm("one")};
         auto held = mutex{one, fresh("held")}.try_acquire();
         ASSERT_TRUE(held);
         expire(one);
         ASSERT_TRUE(one.is_live()) << "nothing has said so yet";
-        const auto failure = thrown_by([&] { call(one); });
+        const auto failure = thrown_by([&] { each.second(one); });
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
         EXPECT_FALSE(one.is_live());

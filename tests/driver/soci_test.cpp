@@ -171,7 +171,7 @@ protected:
         return found;
     }
 
-    const testing::folder folder_;
+    const testing::folder folder_{};
     std::string name_, url_, prefix_;
     std::optional<database> db_;
     std::optional<session> session_;

@@ -82,7 +82,7 @@ TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_
 
 // Each holds a key and waits for the next one's, until one is told that its waiting would not end.
 TEST_F(process_fault, a_circle_of_processes_is_found_by_one_that_would_close_it) {
-    for (const std::size_t number : {2, 3}) {
+    for (const std::size_t number : {2U, 3U}) {
         std::vector<std::string> names;
         std::vector<std::unique_ptr<child>> all;
         for (std::size_t each = 0; each < number; ++each) {

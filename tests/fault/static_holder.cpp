@@ -80,12 +80,12 @@ std::optional<leasehold::transaction> unended;
 void take_all(const std::string& key) {
     using namespace leasehold;
     using namespace std::chrono_literals;
-    held.emplace(std::move(*gate->acquire()));
-    shared.emplace(std::move(*shared_mutex{*holder, key + "/shared"}.acquire_shared()));
-    permits.emplace(std::move(*semaphore{*holder, key + "/permits", 2}.try_acquire(2)));
-    place.emplace(std::move(*latch{*holder, key + "/latch", 1}.try_join()));
-    both.emplace(std::move(*multi_lock{*holder, {key + "/both", key + "/b"}}.acquire()));
-    leading.emplace(std::move(*leader_election{*holder, key + "/leader"}.campaign()));
+    held.emplace(*gate->acquire());
+    shared.emplace(*shared_mutex{*holder, key + "/shared"}.acquire_shared());
+    permits.emplace(*semaphore{*holder, key + "/permits", 2}.try_acquire(2));
+    place.emplace(*latch{*holder, key + "/latch", 1}.try_join());
+    both.emplace(*multi_lock{*holder, {key + "/both", key + "/b"}}.acquire());
+    leading.emplace(*leader_election{*holder, key + "/leader"}.campaign());
     watch = std::make_unique<leader_watch>(*db, key + "/leader");
     meeting = std::make_unique<barrier>(*holder, key + "/barrier", 2);
     static_cast<void>(meeting->arrive_and_wait_for(1ms));

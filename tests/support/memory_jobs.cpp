@@ -27,9 +27,9 @@ std::string cut(const std::string& words) {
 
 }  // namespace
 
-void job_row::note_failure(const std::string& words, std::chrono::microseconds ended_at) {
+void job_row::note_failure(const std::string& words, std::chrono::microseconds ended) {
     if (failures.size() == 20) failures.erase(failures.begin());
-    failures.push_back({attempts, node_info, cut(words), claimed_at, ended_at});
+    failures.push_back({attempts, node_info, cut(words), claimed_at, ended});
 }
 
 const std::map<job_id, job_versions>& seen_jobs::versions_of_all() const {

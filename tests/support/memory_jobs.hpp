@@ -33,7 +33,7 @@ struct job_row {
     std::optional<std::chrono::microseconds> available_at;  // nothing: since it was enqueued
     std::optional<std::chrono::microseconds> due_at;        // where scheduled or retryable
 
-    void note_failure(const std::string& words, std::chrono::microseconds ended_at);
+    void note_failure(const std::string& words, std::chrono::microseconds ended);
     bool has_ended() const { return state >= job_state::completed; }
     bool is_of_key(const job_row& other) const {
         return queue == other.queue && what.ordering_key == other.what.ordering_key;

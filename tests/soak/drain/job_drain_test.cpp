@@ -187,7 +187,7 @@ protected:
 
     std::string backend_;
     const std::string prefix_ = testing::fresh_prefix();
-    const testing::folder folder_;
+    const testing::folder folder_{};
     signal_page page_ = signal_page::create(folder_ / "signals");
     const ledger done_{prefix_};
     std::optional<database> database_;
