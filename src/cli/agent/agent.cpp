@@ -264,7 +264,7 @@ constexpr const char* agent_help =
     "  leasehold agent --socket /run/leasehold/agent\n"
     "  echo '{\"do\":\"leader\",\"key\":\"billing\"}' | socat - UNIX:/run/leasehold/agent\n"
     "\n"
-    "Exit status: 0 when a signal has ended it; 70 where it cannot listen; otherwise see\n"
+    "Exit status: 0 when a signal has ended it; 70 if it cannot listen; otherwise see\n"
     "`leasehold --help`.\n";
 
 }  // namespace

@@ -107,25 +107,24 @@ int run_elect(const errand& what, const program& command, const database& db) {
 }
 
 constexpr const char* elect_description =
-    "Start it on every host. One of them is elected and runs CMD; the others wait. When the "
-    "leader\n"
-    "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
-    "leader that was deposed stops its CMD (SIGTERM, then SIGKILL, with all it has started) "
-    "*before*\n"
-    "that, and waits to be elected again, however long the database is away or lets nobody in.\n"
-    "Where it is away at the start this waits, too; where it lets nobody in then, this ends. When\n"
-    "CMD ends by itself the office is given up, and the exit status is CMD's own.\n"
+    "Start this command on every host. One of them is elected and runs CMD; the others wait.\n"
+    "When the leader ends, dies, or cannot reach the database, another one is elected within\n"
+    "--ttl. A leader that was deposed stops its CMD *before* that (SIGTERM, then SIGKILL,\n"
+    "with all that CMD has started), and waits to be elected again, however long the database\n"
+    "is away or lets nobody in. If the database is away at the start, this command waits,\n"
+    "too; if it lets nobody in at the start, this command ends. When CMD ends by itself, the\n"
+    "office is given up, and the exit status is CMD's own.\n"
     "\n"
-    "Standard error says who leads: this one, when it is elected and when it no longer is, and\n"
-    "behind whom it waits, after two seconds and then at growing intervals of ten minutes at\n"
-    "most, or at a terminal on one line that goes again; not so with --quiet. That the database\n"
-    "is away it says at least every ten minutes.\n"
+    "Standard error says when this process is elected, and when it no longer leads. While it\n"
+    "waits, standard error says for whom, after two seconds and then at growing intervals of\n"
+    "ten minutes at most, or at a terminal on one line, which goes away again; with --quiet\n"
+    "it does not. While the database is away, standard error says so at least every ten\n"
+    "minutes.\n"
     "\n"
-    "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (the term: it grows with every election, so that "
-    "your\n"
-    "storage can refuse lower ones) and LEASEHOLD_OWNER in its environment, and the signals that\n"
-    "are sent to this process. `leasehold locks` shows who leads; NAME is a key like those of\n"
-    "`lock`, whose help says what a lease cannot stop, too.\n";
+    "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment, and the\n"
+    "signals that are sent to this process. The token is the term: it grows with every\n"
+    "election, so that your storage can refuse lower ones. `leasehold locks` shows who leads.\n"
+    "NAME is a key like those of `lock`, and `lock --help` says what a lease cannot stop.\n";
 
 constexpr const char* elect_examples =
     "\n"

@@ -103,23 +103,24 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing) 
 }
 
 const char* const environment_help =
-    "CMD does not get what may hold the password of the locks' database, LEASEHOLD_URL and, where\n"
-    "that is on PostgreSQL, PGPASSWORD, or on MySQL or MariaDB, MYSQL_PWD, unless --pass-url is\n"
-    "given: a CMD that runs leasehold itself, or works on that database, needs it; or\n"
+    "CMD does not get the variables that may hold the password of the locks' database:\n"
+    "LEASEHOLD_URL, and PGPASSWORD on PostgreSQL or MYSQL_PWD on MySQL and MariaDB. A CMD\n"
+    "that runs leasehold itself, or works on that database, needs --pass-url, or\n"
     "LEASEHOLD_URL_FILE, which is passed on like everything else.\n";
 
 const char* const unstoppable_help =
-    "What the lease cannot stop: when it is lost, or this process is killed, all that CMD has\n"
-    "started is stopped, in the background, by nohup or setsid as well. Not so\n"
+    "When the lease is lost, or this process is killed, all that CMD has started is stopped,\n"
+    "also in the background, by nohup or by setsid. The lease cannot stop\n"
     "  what a service does for CMD: docker run, ssh, systemd-run, at, batch, cron, a job of a\n"
     "    cluster. Let CMD wait for it and stop it on SIGTERM, or let what it writes carry\n"
     "    LEASEHOLD_TOKEN;\n"
     "  what runs as another user: sudo, programs with the set-user-ID bit;\n"
-    "  where kill -9 hits this process and its guard at once, what CMD has started: CMD alone\n"
-    "    dies.\n"
-    "When CMD ends by itself, the key is free, and what CMD has left in the background goes on\n"
-    "without it, unless --until-all-exit: then the key is kept, as flock does, until the last has\n"
-    "ended. Signals go to them after CMD's end. The exit status is CMD's.\n";
+    "  what CMD has started, if kill -9 hits this process and its guard at once: only CMD\n"
+    "    dies then.\n"
+    "When CMD ends by itself, the key is free, and processes that CMD has left in the\n"
+    "background go on without the key. With --until-all-exit the key is kept, as flock does,\n"
+    "until the last of them has ended, and signals go to them after CMD's end. The exit\n"
+    "status is CMD's.\n";
 
 void add_until_all_exit(CLI::App& parser, bool& chosen) {
     parser.add_flag(

@@ -175,23 +175,22 @@ int run_lock(const errand& what, const program& command, const database& db) {
 }
 
 constexpr const char* lock_description =
-    "A lease, not a lock for ever: a heartbeat keeps it while CMD runs, and if this process or "
-    "its\n"
-    "machine dies, CMD dies, too, and the key is free again within --ttl. If the lease is about "
-    "to\n"
-    "be lost because the database is away, CMD and all it has started get SIGTERM, then SIGKILL,\n"
-    "before anybody else can get the key. `unlock --force` frees it first, and CMD is stopped with "
-    "the\n"
-    "next heartbeat.\n"
+    "A lease holds KEY, not for ever: a heartbeat keeps the lease while CMD runs. If this\n"
+    "process or its machine dies, CMD dies, too, and the key is free again within --ttl. If\n"
+    "the lease is about to be lost because the database is away, CMD and all that it has\n"
+    "started get SIGTERM, then SIGKILL, before anybody else can get the key. `unlock --force`\n"
+    "frees the key at once, and CMD is stopped with the next heartbeat.\n"
     "\n"
-    "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (grows with every grant of the key: let your storage\n"
-    "refuse lower ones) and LEASEHOLD_OWNER in its environment, standard input and output as they\n"
-    "are, and the signals TERM, INT, HUP, QUIT, USR1 and USR2 that are sent to this process.\n";
+    "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN and LEASEHOLD_OWNER in its environment, standard\n"
+    "input and output as they are, and the signals TERM, INT, HUP, QUIT, USR1 and USR2 that\n"
+    "are sent to this process. The token grows with every grant of the key: let your storage\n"
+    "refuse lower ones.\n";
 
 constexpr const char* lock_examples =
     "\n"
-    "While it waits, standard error says for whom: at a terminal on one line that goes again,\n"
-    "elsewhere after a minute, and then at growing intervals of ten minutes at most.\n"
+    "While the command waits, standard error says for whom: at a terminal on one line, which\n"
+    "goes away again; elsewhere after a minute, and then at growing intervals of ten minutes\n"
+    "at most.\n"
     "\n"
     "A key is locked in one way at a time: plainly, by --shared and --exclusive, or by --permits.\n"
     "\n"

@@ -164,19 +164,19 @@ int serve(const serve_options& chosen, const global_options& options) {
 
 constexpr const char* serve_help =
     "It answers to:\n"
-    "  /         a page: what the doctor found, locks, sessions, runs, queues, failing jobs. It\n"
-    "            needs no JavaScript, and renews itself in place with it\n"
+    "  /         a page: what the doctor found, locks, sessions, runs, queues, failing jobs. The\n"
+    "            page needs no JavaScript; with JavaScript it renews itself in place\n"
     "  /metrics  the same as numbers, for Prometheus\n"
-    "  /healthz  200 where the database answers, 503 with a reason where it does not\n"
+    "  /healthz  200 if the database answers, 503 with a reason if it does not\n"
     "\n"
-    "The database is read at most once a second, however many look, and once a minute where\n"
-    "nobody does; rights to read suffice. A request under another name than the address or\n"
+    "The database is read at most once a second, however many people look, and once a minute\n"
+    "if nobody does; rights to read suffice. A request under another name than the address or\n"
     "localhost is refused, unless --allow-host names it.\n"
     "\n"
-    "Looking needs no password: listen on this machine alone, as it does by itself, and put a\n"
-    "proxy before it. With --actions the page has buttons, for who signs in with the token: ask\n"
-    "a holder, free a key by force, retry and cancel jobs. The token is the first line of\n"
-    "--token-file, else LEASEHOLD_SERVE_TOKEN.\n"
+    "Looking needs no password: listen on this machine alone, which is the default, and put a\n"
+    "proxy before it. With --actions the page has buttons for people who sign in with the\n"
+    "token: ask a holder, free a key by force, retry and cancel jobs. The token is the first\n"
+    "line of --token-file, or LEASEHOLD_SERVE_TOKEN.\n"
     "\n"
     "Examples:\n"
     "  leasehold serve\n"
@@ -184,8 +184,8 @@ constexpr const char* serve_help =
     "  leasehold serve --listen 10.0.0.7:7480 --allow-host leasehold.internal\n"
     "  leasehold serve --actions --token-file /etc/leasehold/token\n"
     "\n"
-    "Exit status: 0 when a signal has ended it; 64 also where this build has no serve; 70 where\n"
-    "the address cannot be listened to; otherwise see `leasehold --help`.\n";
+    "Exit status: 0 when a signal has ended it; 64 also if this build has no serve; 70 if it\n"
+    "cannot listen at the address; otherwise see `leasehold --help`.\n";
 
 }  // namespace
 

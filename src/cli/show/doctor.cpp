@@ -99,14 +99,15 @@ int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
 }
 
 constexpr const char* doctor_help =
-    "Without KEY: the server, its clock, its settings and standbys, the tables and this user's\n"
-    "rights to them, sessions, the clean-up, keys, queues, jobs that were given up, runs and\n"
-    "schedules. With KEY: who has it and how, whose open transaction keeps its row, whether the\n"
-    "holder still shows signs of life, who waits.\n"
-    "Each finding says what, why it matters, and what to do. It changes nothing.\n"
+    "Without KEY the doctor examines the server, its clock, its settings and standbys, the\n"
+    "tables and this user's rights to them, sessions, the clean-up, keys, queues, jobs that\n"
+    "were given up, runs and schedules. With KEY it says who has the key and how, whose open\n"
+    "transaction keeps its row, whether the holder still shows signs of life, and who waits.\n"
+    "Each finding says what was found, why it matters, and what to do. The doctor changes\n"
+    "nothing.\n"
     "\n"
-    "What this user may not ask is said, and not judged: PostgreSQL tells a member of\n"
-    "pg_read_all_stats more, MySQL and MariaDB one who has PROCESS.\n"
+    "The doctor says what this user may not ask, and does not judge that. PostgreSQL tells a\n"
+    "member of pg_read_all_stats more, and MySQL and MariaDB a user who has PROCESS.\n"
     "\n"
     "Examples:\n"
     "  leasehold doctor\n"
@@ -114,9 +115,9 @@ constexpr const char* doctor_help =
     "  leasehold doctor --quiet || mail -s 'the database of our locks' ops@example.org\n"
     "  leasehold --json doctor | jq -r 'select(.severity == \"error\") | .do'\n"
     "\n"
-    "Exit status: 0 all is well, 1 with a warning, 2 with an error (also where the database "
-    "cannot\n"
-    "be reached, or has no tables); with KEY 69, 78 for those; otherwise see `leasehold --help`.\n";
+    "Exit status: 0 if all is well, 1 with a warning, 2 with an error (also if the database\n"
+    "cannot be reached, or has no tables); with KEY 69 and 78 for those; otherwise see\n"
+    "`leasehold --help`.\n";
 
 }  // namespace
 

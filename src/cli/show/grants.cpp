@@ -120,15 +120,17 @@ int set_history(const database& db, bool is_on, const grants_options& chosen, bo
 }
 
 constexpr const char* history_examples =
-    "The grants that have ended, the latest first; of one --key by their tokens. HELD is for how\n"
-    "long, HOW is released (let go, or handed over), expired (its session or term was over, at\n"
-    "that time), forced (by `unlock --force`) or replaced (by an upgrade of the same holder).\n"
-    "Who holds a key now is shown by `leasehold locks`.\n"
+    "The list has the grants that have ended, the latest first; with --key it goes by the\n"
+    "tokens of that key. HELD is for how long the key was held. HOW is released (let go, or\n"
+    "handed over), expired (its session or term was over, at that time), forced (by `unlock\n"
+    "--force`) or replaced (by an upgrade of the same holder). `leasehold locks` shows who\n"
+    "holds a key now.\n"
     "\n"
-    "It is off at first, and costs nothing then. `on` makes triggers on leasehold's tables, which\n"
-    "write each grant down in the commit that ends it, for all programs, at once. That needs the\n"
-    "rights of who migrates, on MySQL and MariaDB TRIGGER as well. What was kept for long enough\n"
-    "goes with the clean-up; `off` leaves what is there until then.\n"
+    "The history is off at first, and costs nothing then. `on` makes triggers on leasehold's\n"
+    "tables, which write each grant down in the commit that ends it, for all programs, at\n"
+    "once. `on` needs the rights of the user who migrates, and on MySQL and MariaDB also\n"
+    "TRIGGER. The clean-up removes what was kept for long enough; `off` leaves the rest until\n"
+    "then.\n"
     "\n"
     "Examples:\n"
     "  leasehold history on --keep 90d\n"
@@ -138,7 +140,7 @@ constexpr const char* history_examples =
     "  leasehold history status\n"
     "  leasehold history off\n"
     "\n"
-    "Exit status: 0, also where there is none; otherwise see `leasehold --help`.\n";
+    "Exit status: 0, also if there is none; otherwise see `leasehold --help`.\n";
 
 }  // namespace
 

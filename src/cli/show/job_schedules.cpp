@@ -245,16 +245,17 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
 }
 
 constexpr const char* schedule_help =
-    "Each fire time enqueues one job in the whole cluster, by whichever worker of the queue looks\n"
-    "first (`leasehold work --queue Q`); nobody else is needed, and without a worker nothing\n"
-    "fires. `add` may be called again and again: what is the same stays as it is.\n"
+    "Each fire time enqueues one job in the whole cluster, by whichever worker of the queue\n"
+    "looks first (`leasehold work --queue Q`). No other program is needed, and without a\n"
+    "worker nothing fires. `add` may be called again and again: what is the same stays as it\n"
+    "is.\n"
     "\n"
-    "--misfire: what becomes of fire times at which no worker ran, for longer than --late. once:\n"
-    "one job for all; skip: none; catch-up: one each, of the latest --catch-up.\n"
+    "--misfire says what becomes of fire times at which no worker ran, for longer than\n"
+    "--late. once: one job for all; skip: none; catch-up: one each, of the latest --catch-up.\n"
     "\n"
-    "{fire_time} in PAYLOAD is replaced by the time: 2026-11-25T01:30:00Z. --cron is as that of\n"
-    "`leasehold once`. With --unique-key U nothing is enqueued while the job before has not "
-    "ended.\n"
+    "{fire_time} in PAYLOAD is replaced by the time: 2026-11-25T01:30:00Z. --cron has the\n"
+    "form of that of `leasehold once`. With --unique-key U nothing is enqueued while the job\n"
+    "before has not ended.\n"
     "\n"
     "Examples:\n"
     "  leasehold schedule add nightly --queue reports --cron '30 2 * * *' --tz Europe/Berlin\n"
@@ -264,7 +265,7 @@ constexpr const char* schedule_help =
     "  leasehold schedule pause nightly --for 7d\n"
     "  leasehold schedule remove nightly\n"
     "\n"
-    "Exit status: 0; 70 where there is no such schedule; otherwise see `leasehold --help`.\n";
+    "Exit status: 0; 70 if there is no such schedule; otherwise see `leasehold --help`.\n";
 
 }  // namespace
 

@@ -291,23 +291,22 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
 }
 
 constexpr const char* job_help =
-    "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
-    "unique_key, unique_until, ordering_key, attempts_max, traceparent; what a line does not say\n"
-    "is as the options say. A payload that is a JSON string is delivered as its text, any other\n"
-    "value as it is written. All lines are enqueued or none. --file -: from standard input. A\n"
-    "line with a name may be needed by others: needs is an array of names, and of numbers of "
-    "jobs,\n"
-    "which have to complete first; with needs_until \"ended\" to end.\n"
+    "--file F: each line is an object with payload, and optionally kind, priority, run_at,\n"
+    "delay, unique_key, unique_until, ordering_key, attempts_max, traceparent; the options\n"
+    "say what a line leaves out. A payload that is a JSON string is delivered as its text,\n"
+    "any other value as it is written. All lines are enqueued or none. --file - reads\n"
+    "standard input. Other lines can need a line that has a name: needs is an array of names,\n"
+    "and of numbers of jobs, which have to complete first; with needs_until \"ended\" it is\n"
+    "enough that they end.\n"
     "\n"
-    "States: scheduled, available, blocked (behind others of its ordering key, or those it\n"
-    "needs), running, retryable; completed, discarded, cancelled for as long as the queue keeps\n"
-    "them.\n"
+    "States: scheduled, available, blocked (behind others of its ordering key, or by those\n"
+    "that it needs), running, retryable; completed, discarded and cancelled for as long as\n"
+    "the queue keeps such jobs.\n"
     "\n"
-    "Where options choose the jobs, and --state is not one of them, retry takes those that have\n"
-    "failed (retryable, discarded), cancel those that have not ended, and delete those that have.\n"
-    "delete leaves a job that another one waits for. --since 30d chooses jobs of the last 30 "
-    "days,\n"
-    "not older ones.\n"
+    "If options choose the jobs, and --state is not one of them, retry takes those that have\n"
+    "failed (retryable, discarded), cancel those that have not ended, and delete those that\n"
+    "have. delete leaves a job for which another one waits. --since 30d chooses jobs of the\n"
+    "last 30 days, not older ones.\n"
     "\n"
     "Examples:\n"
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada@example.org\"}'\n"
@@ -320,8 +319,8 @@ constexpr const char* job_help =
     "  leasehold job delete --queue mail --error ada@example.org\n"
     "  leasehold --json job show 4711 | jq -r .error\n"
     "\n"
-    "Exit status: 0; 70 where there is no such job, or one that was to be changed or deleted\n"
-    "stays; otherwise see `leasehold --help`.\n";
+    "Exit status: 0; 70 if there is no such job, or if a job that was to be changed or\n"
+    "deleted stays; otherwise see `leasehold --help`.\n";
 
 // Jobs by their numbers, or all that the options choose.
 void add_ids_or_choice(CLI::App& parser, std::vector<job_id>& ids, chosen_jobs& chosen) {

@@ -164,26 +164,24 @@ int run_locks(const database& db, const locks_options& chosen, bool is_json) {
 }
 
 constexpr const char* locks_help =
-    "SINCE is when the key was granted; LEFT is when its holder loses it, should it show no\n"
-    "further sign of life: a living holder's goes up again with every heartbeat. COUNT is how\n"
-    "often a recursive holder has it; WAITERS how many live calls queue for it: of a key that\n"
-    "several can hold only writers are counted, since the others ask again and again. NOTE is "
-    "what\n"
-    "its holder says, by --note for instance.\n"
+    "SINCE is when the key was granted. LEFT is when its holder loses it without a further\n"
+    "sign of life; each heartbeat of a living holder raises LEFT again. COUNT is how often a\n"
+    "recursive holder has the key. WAITERS is how many live calls queue for the key; of a key\n"
+    "that several can hold only writers are counted, since the others ask again and again.\n"
+    "NOTE is the holder's own text, for instance by --note.\n"
     "\n"
-    "With --all the free keys, too: LEFT says so, HOLDER is who had it last, SINCE when that "
-    "ended\n"
-    "(of a key that several can hold, when it was granted last). Keys that were idle for longer\n"
-    "than the clean-up keeps them are not there.\n"
+    "--all shows free keys, too: LEFT says that they are free, HOLDER is the last holder, and\n"
+    "SINCE is when that hold ended (of a key that several can hold, when it was granted\n"
+    "last). Keys that were idle for longer than the clean-up keeps them are not there.\n"
     "\n"
-    "With --waiters those who wait instead, of each key in the order in which they get it. Of\n"
-    "keys that several can hold nobody queues: they ask again and again.\n"
+    "--waiters shows those who wait instead, for each key in the order in which they get it.\n"
+    "Nobody queues for permits or to share a key: such callers ask again and again.\n"
     "\n"
-    "With --watch the table is looked at every second (--every), and shown in its place; where\n"
-    "standard output is no terminal, or with --json, what is held at first and then what has\n"
-    "changed, a line each: held, granted, ended, waiting. What comes and goes between two looks "
-    "is\n"
-    "not seen. A database that is away is waited for. Ctrl-C or SIGTERM ends it, with 0.\n"
+    "--watch reads the table every second (--every), and shows it in the same place. If\n"
+    "standard output is no terminal, and with --json, it prints what is held at first and\n"
+    "then each change, a line each: held, granted, ended, waiting. It does not see what comes\n"
+    "and goes between two readings. It waits for a database that is away. Ctrl-C or SIGTERM\n"
+    "ends it, with 0.\n"
     "\n"
     "Examples:\n"
     "  leasehold locks\n"
@@ -193,7 +191,7 @@ constexpr const char* locks_help =
     "  leasehold --json locks --watch | jq --unbuffered -c 'select(.change == \"granted\")'\n"
     "  leasehold --json locks | jq -r 'select(.held_seconds > 3600) | .key'\n"
     "\n"
-    "Exit status: 0, also where nothing is held; otherwise see `leasehold --help`.\n";
+    "Exit status: 0, also if nothing is held; otherwise see `leasehold --help`.\n";
 
 }  // namespace
 

@@ -98,15 +98,14 @@ command add_runs(CLI::App& tool, const global_options& options) {
             )
             ->option_text("NAME");
     parser->footer(
-        "The last run of each task. TICK is the fire time it was for, in UTC. STATE is running,\n"
-        "succeeded, failed, or abandoned: it was started, never finished, and its host has lost "
-        "the\n"
-        "lease; the next call of `once` runs the tick again, unless --no-repeat. NEXT is when it\n"
-        "fires next, and OVERDUE the latest fire time that has passed and that nobody has "
-        "started:\n"
-        "nobody has called, or the run of an earlier one goes on. Both go by the schedule of the\n"
-        "last run, and are unknown (-) of one that an older leasehold has started. A record stays\n"
-        "until it is forgotten, so that no tick runs twice.\n"
+        "The list has the last run of each task. TICK is the fire time that it was for, in UTC.\n"
+        "STATE is running, succeeded, failed, or abandoned: the run was started and never\n"
+        "finished, and its host has lost the lease; the next call of `once` runs the tick again,\n"
+        "unless --no-repeat. NEXT is when the task fires next. OVERDUE is the latest fire time\n"
+        "that has passed and that nobody has started: nobody has called, or the run of an earlier\n"
+        "one goes on. Both go by the schedule of the last run, and are unknown (-) if an older\n"
+        "leasehold has started it. A record stays until it is forgotten, so that no tick runs\n"
+        "twice.\n"
         "\n"
         "Examples:\n"
         "  leasehold runs\n"
@@ -115,7 +114,7 @@ command add_runs(CLI::App& tool, const global_options& options) {
         "  leasehold --json runs | jq -r 'select(.overdue) | .name'\n"
         "  leasehold runs --forget reports/2026\n"
         "\n"
-        "Exit status: 0, also where there is none; otherwise see `leasehold --help`.\n"
+        "Exit status: 0, also if there is none; otherwise see `leasehold --help`.\n"
     );
     return {parser, [prefix, forgotten, forget_option, &options] {
                 if (forget_option->count() > 0) {

@@ -259,12 +259,11 @@ void add_to(CLI::App& parser, migrate_options& chosen, const char* meaning) {
 }
 
 constexpr const char* schema_examples =
-    "Any number of processes may do it at the same time. A half-applied migration can only be on\n"
-    "MySQL and MariaDB, and says so; --resume repeats it. What it makes anew it names; where "
-    "tables\n"
-    "of leasehold stand in the database under another prefix or schema it makes none without "
-    "--yes,\n"
-    "since locks under one name exclude nobody who uses another.\n"
+    "Any number of processes may migrate at the same time. Only MySQL and MariaDB can have a\n"
+    "half-applied migration; the command says so, and --resume repeats it. The command names\n"
+    "what it makes anew. If leasehold's tables stand in the database under another prefix or\n"
+    "schema, the command makes none without --yes, since locks under one name exclude nobody\n"
+    "who uses another.\n"
     "\n"
     "Examples:\n"
     "  leasehold migrate                                 # up to the newest\n"
@@ -273,13 +272,11 @@ constexpr const char* schema_examples =
     "  leasehold migrate sql --grants app | psql ...     # as the owner: what programs may do\n"
     "  leasehold migrate down --to 0                     # deletes all of leasehold's tables\n"
     "\n"
-    "What is \"newer\" in `status` this program does not know; without a problem beside it, it "
-    "goes "
-    "on.\n"
+    "`status` calls a migration newer if this program does not know it. Without a problem\n"
+    "beside it, the program goes on.\n"
     "\n"
-    "Exit status: 0; 78 where the tables are not what this program can work with (also of\n"
-    "`status`), or stand under another name;\n"
-    "otherwise see `leasehold --help`.\n";
+    "Exit status: 0; 78 if this program cannot work with the tables (also of `status`), or if\n"
+    "they stand under another name; otherwise see `leasehold --help`.\n";
 
 }  // namespace
 

@@ -146,11 +146,11 @@ int watch(const database& db, const std::string& place, std::chrono::millisecond
 }
 
 constexpr const char* top_help =
-    "The panes: 1 locks, 2 sessions, 3 queues, 4 runs and schedules, 5 failing jobs, 6 what the\n"
-    "doctor found. Tab, the arrows to the sides or a number turn to another, the others scroll,\n"
-    "q ends. The database is read once in each --interval, and never more than a fifth of the\n"
-    "time; rights to read suffice. Where standard output is no terminal all panes are printed\n"
-    "once, as with --once.\n"
+    "The panes: 1 locks, 2 sessions, 3 queues, 4 runs and schedules, 5 failing jobs, 6 what\n"
+    "the doctor found. Tab, the left and right arrows or a number turn to another pane, the\n"
+    "up and down arrows scroll, q ends it. The database is read once in each --interval, and\n"
+    "never more than a fifth of the time; rights to read suffice. If standard output is no\n"
+    "terminal, all panes are printed once, as with --once.\n"
     "\n"
     "Examples:\n"
     "  leasehold top\n"
